@@ -1,0 +1,1 @@
+//! The napi boundary: one file per verb, no logic.

@@ -1,0 +1,1 @@
+//! The bbolt file format: read, check, append. No etcd words, no napi.

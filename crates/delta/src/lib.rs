@@ -1,0 +1,1 @@
+//! Delta snapshots: the .ebd container and the Go tool's JSON, streaming both ways; replay as transactions.
