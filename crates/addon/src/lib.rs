@@ -1,1 +1,14 @@
-//! The napi boundary: one file per verb, no logic.
+//! The napi boundary: one file per group of verbs, no logic.
+//!
+//! Rules (README, "The native boundary"): plain data across, named alike on both sides; no defaults here; absent is
+//! `null`; work above a few milliseconds runs on a thread of its own ([`job`]) and returns a promise; every error
+//! carries a code of a closed list ([`error`]). Byte counts cross as numbers (below 2^53), revisions and lease ids as
+//! `bigint`.
+
+#![allow(missing_docs)] // napi-derive generates items; the exported ones are documented.
+
+mod control;
+mod convert;
+mod error;
+mod full;
+mod job;

@@ -1,0 +1,63 @@
+use napi::bindgen_prelude::{JsObjectValue, ToNapiValue};
+use napi::{Env, Status};
+
+/// An error on its way to JavaScript: a code of `src/errors.ts` and a text for people.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: &'static str,
+    pub message: String,
+}
+
+/// Result of the pure part of a verb.
+pub type Outcome<T> = Result<T, Failure>;
+
+/// Error type of synchronous exports; napi copies `code` from the status.
+pub type SyncError = napi::Error<Code>;
+
+/// A code as napi wants it.
+pub struct Code(&'static str);
+
+impl AsRef<str> for Code {
+    fn as_ref(&self) -> &str {
+        self.0
+    }
+}
+
+impl From<Failure> for SyncError {
+    fn from(failure: Failure) -> Self {
+        Self::new(Code(failure.code), failure.message)
+    }
+}
+
+impl Failure {
+    /// A call that the TypeScript side should not have made.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self {
+            code: "INTERNAL",
+            message: message.into(),
+        }
+    }
+
+    /// The JavaScript error, with its `code`, kept inside a napi error for a promise to reject with.
+    pub fn into_rejection(self, env: &Env) -> napi::Error {
+        let Self { code, message } = self;
+        let made = env
+            .create_error(napi::Error::new(Status::GenericFailure, message))
+            .and_then(|mut error| {
+                error.set_named_property("code", code)?;
+                error.into_unknown(env)
+            });
+        made.map_or_else(|error| error, napi::Error::from)
+    }
+}
+
+macro_rules! from_crate {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self { code: error.code(), message: error.to_string() }
+            }
+        }
+    )*};
+}
+from_crate!(pack::Error);

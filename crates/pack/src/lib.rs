@@ -1,0 +1,43 @@
+//! Containers of full snapshots.
+//!
+//! A full snapshot is what `etcdctl snapshot save` writes: the bbolt file followed by the 32 bytes of its
+//! SHA-256 (the trailer). This crate takes it from etcd's stream ([`Sink`]), packs it ([`Packer`]) and unpacks
+//! it again ([`unpack`]), always with constant memory and with the digests of both sides.
+//!
+//! # Packed forms
+//!
+//! | suffix  | bytes |
+//! |---------|-------|
+//! | none    | the snapshot |
+//! | `.gz`   | one gzip member (the Go tool's default; several members are read) |
+//! | `.zlib` | one zlib stream |
+//! | `.Z`    | Go's `compress/lzw`, least significant bit first, literal width 8 (not Unix `compress`) |
+//! | `.zst`  | zstd's seekable format, see below |
+//!
+//! # The seekable `.zst`
+//!
+//! ```text
+//! frame*       independent zstd frames of 4 MiB plain bytes each (the last is shorter),
+//!              each with content size and checksum
+//! seek table   one skippable frame, all integers little-endian:
+//!                u32 0x184D2A5E | u32 length of what follows
+//!                per frame: u32 packed bytes | u32 plain bytes
+//!                u32 number of frames | u8 0 | u32 0x8F92EAB1
+//! ```
+//! `zstd -d` opens it: a decoder skips the last frame.
+
+mod codec;
+mod digest;
+mod error;
+mod pack;
+mod seekable;
+mod sink;
+mod snapshot_response;
+mod unpack;
+
+pub use codec::{Codec, decoder};
+pub use digest::{HashingReader, HashingWriter, Sha256Digest, TRAILER_BYTES, TailDigest, Trailer};
+pub use error::{Error, Result};
+pub use pack::{Packed, Packer};
+pub use sink::{Flow, Sink, SinkOptions, SinkSummary};
+pub use unpack::{UnpackOptions, Unpacked, unpack};

@@ -1,0 +1,63 @@
+/** Full snapshots: intake of the stream, unpacking. Mirrors crates/addon/src/full.rs. */
+import * as binding from './binding.js';
+import { call, callSync, type NativeOptions } from './call.js';
+
+export type { TakenSnapshot, UnpackedFull } from './binding.js';
+
+/** How a full can be packed when it is written, and when it is read. */
+export type WriteCodec = 'none' | 'gzip' | 'zstd';
+export type ReadCodec = WriteCodec | 'zlib' | 'lzw';
+
+/** Takes the messages of Maintenance.Snapshot in, off the JavaScript thread. */
+export class SnapshotSink {
+  readonly #sink: binding.SnapshotSink;
+
+  /** Creates both files, which must not exist; the caller removes them. */
+  constructor(
+    private readonly rawPath: string,
+    packedPath: string,
+    codec: WriteCodec,
+  ) {
+    this.#sink = callSync('snapshot', rawPath, () => new binding.SnapshotSink(rawPath, packedPath, codec));
+  }
+
+  push(message: Uint8Array): 'more' | 'pause' | 'stop' {
+    return this.#sink.push(message);
+  }
+
+  drained(): Promise<void> {
+    return this.#sink.drained();
+  }
+
+  takenBytes(): number {
+    return this.#sink.takenBytes();
+  }
+
+  /** After the stream's end: proves that it is whole (length, trailer) and returns the digests. */
+  finish(options: NativeOptions = {}): Promise<binding.TakenSnapshot> {
+    return call('snapshot', this.rawPath, () => this.#sink.finish(), options);
+  }
+
+  abort(): Promise<void> {
+    return this.#sink.abort();
+  }
+}
+
+export interface UnpackRequest {
+  readonly source: string;
+  /** Must not exist; removed on failure. */
+  readonly target: string;
+  readonly codec: ReadCodec;
+  /** Leave a good trailer out: the target is then the bare database. */
+  readonly stripTrailer: boolean;
+  readonly maxBytes: number;
+}
+
+/** Decompresses a packed full into a new, synced file; digests both sides. */
+export function unpackFull(
+  object: string,
+  request: UnpackRequest,
+  options: NativeOptions = {},
+): Promise<binding.UnpackedFull> {
+  return call('unpack', object, (control) => binding.unpackFull(request, control), options);
+}
