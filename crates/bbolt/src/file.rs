@@ -1,8 +1,9 @@
 //! Pages by number: every read is bounded by the high-water mark and the file's length before it is made.
 
+use crate::le::u32_at;
 use crate::meta::{MAX_PAGE_BYTES, META_PAGE_BYTES, MIN_PAGE_BYTES};
-use crate::page::{BRANCH, LEAF, PAGE_HEADER_BYTES, PageHeader};
-use crate::{Error, FIRST_PAGE, Meta, Result};
+use crate::page::{BRANCH, ELEMENT_BYTES, LEAF, PAGE_HEADER_BYTES, PageHeader};
+use crate::{Error, FIRST_PAGE, MAX_KEY_BYTES, Meta, Result};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -164,6 +165,30 @@ impl PageFile {
             self.read_slots(id, bytes)?;
         }
         Ok(header)
+    }
+
+    /// One key of a leaf whose header has proved sound, without its values, which may be huge.
+    pub fn read_leaf_key(&self, id: u64, header: &PageHeader, index: usize) -> Result<Vec<u8>> {
+        let outside = || self.corrupt(id, crate::bucket::OUTSIDE);
+        let total = u64::from(header.overflow)
+            .saturating_add(1)
+            .saturating_mul(self.page_bytes() as u64);
+        let at = (index as u64)
+            .saturating_mul(ELEMENT_BYTES as u64)
+            .saturating_add(PAGE_HEADER_BYTES as u64);
+        if at.saturating_add(ELEMENT_BYTES as u64) > total {
+            return Err(outside());
+        }
+        let mut element = [0; ELEMENT_BYTES];
+        self.read_within(id, at, &mut element)?;
+        let key_at = at.saturating_add(u64::from(u32_at(&element, 4).unwrap_or(0)));
+        let ksize = u32_at(&element, 8).unwrap_or(0) as usize;
+        if ksize == 0 || ksize > MAX_KEY_BYTES || key_at.saturating_add(ksize as u64) > total {
+            return Err(outside());
+        }
+        let mut key = vec![0; ksize];
+        self.read_within(id, key_at, &mut key)?;
+        Ok(key)
     }
 }
 
