@@ -45,7 +45,7 @@ pub use db::Db;
 pub use error::{Error, Result};
 pub use meta::Meta;
 pub use scan::Scan;
-pub use write::{Appender, Builder, Records};
+pub use write::{Appender, Builder, FileLock, Records};
 
 /// Longest key that bbolt writes.
 pub const MAX_KEY_BYTES: usize = 32_768;

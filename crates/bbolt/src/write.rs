@@ -17,4 +17,5 @@ mod tree;
 
 pub use appender::Appender;
 pub use builder::Builder;
+pub use lock::FileLock;
 pub use records::Records;

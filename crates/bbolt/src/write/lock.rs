@@ -6,6 +6,21 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+/// An exclusive flock, held until it is dropped or the process ends.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Takes the lock of an existing file, without waiting. [`Error::Locked`] names the holder.
+    pub fn acquire(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        exclusive(&file, path)?;
+        Ok(Self { _file: file })
+    }
+}
+
 pub(crate) fn exclusive(file: &File, path: &Path) -> Result<()> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(()),
