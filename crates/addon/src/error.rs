@@ -38,6 +38,11 @@ impl Failure {
         }
     }
 
+    /// A failed system call.
+    pub fn io(what: &str, error: &std::io::Error) -> Self {
+        Self { code: pack::io_code(error), message: format!("{what}: {error}") }
+    }
+
     /// The JavaScript error, with its `code`, kept inside a napi error for a promise to reject with.
     pub fn into_rejection(self, env: &Env) -> napi::Error {
         let Self { code, message } = self;
@@ -60,4 +65,4 @@ macro_rules! from_crate {
         }
     )*};
 }
-from_crate!(pack::Error);
+from_crate!(bbolt::Error, delta::Error, etcd_data::Error, pack::Error);

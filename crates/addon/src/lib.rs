@@ -10,5 +10,6 @@
 mod control;
 mod convert;
 mod error;
+mod files;
 mod full;
 mod job;

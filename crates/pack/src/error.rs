@@ -54,7 +54,8 @@ impl Error {
 }
 
 /// Code of a failed system call.
-fn io_code(error: &io::Error) -> &'static str {
+#[must_use]
+pub fn io_code(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::NotFound => "NOT_FOUND",
         io::ErrorKind::AlreadyExists => "EXISTS",

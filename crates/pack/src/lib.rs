@@ -37,7 +37,7 @@ mod unpack;
 
 pub use codec::{Codec, decoder};
 pub use digest::{HashingReader, HashingWriter, Sha256Digest, TRAILER_BYTES, TailDigest, Trailer};
-pub use error::{Error, Result};
+pub use error::{Error, Result, io_code};
 pub use pack::{Packed, Packer};
 pub use sink::{Flow, Sink, SinkOptions, SinkSummary};
 pub use unpack::{UnpackOptions, Unpacked, unpack};

@@ -1,0 +1,79 @@
+/** One bar on a terminal (bytes, events, rate, ETA); a log line now and then elsewhere. */
+import { SingleBar } from 'cli-progress';
+import { formatBytes, formatRate } from '../base/bytes.js';
+import type { Logger } from './log.js';
+
+/** One stage of a job. Counts never decrease; `total` is undefined where nobody knows it. */
+export interface Progress {
+  update(stage: string, done: number, total: number | undefined, unit: 'bytes' | 'events' | 'pages'): void;
+  end(): void;
+}
+
+const LOG_INTERVAL_MS = 10_000;
+
+export function createProgress(log: Logger): Progress {
+  return process.stderr.isTTY ? new TerminalProgress() : new LoggedProgress(log);
+}
+
+class TerminalProgress implements Progress {
+  #bar: SingleBar | undefined;
+  #stage = '';
+  #startMs = 0;
+
+  update(stage: string, done: number, total: number | undefined, unit: 'bytes' | 'events' | 'pages'): void {
+    if (stage !== this.#stage) this.#begin(stage);
+    const rate = describeRate(done, Date.now() - this.#startMs, unit);
+    const amount = unit === 'bytes' ? formatBytes(done) : `${done} ${unit}`;
+    this.#bar?.setTotal(Math.max(total ?? done, done));
+    this.#bar?.update(done, { amount, rate });
+  }
+
+  end(): void {
+    this.#bar?.stop();
+    this.#bar = undefined;
+    this.#stage = '';
+  }
+
+  #begin(stage: string): void {
+    this.end();
+    this.#stage = stage;
+    this.#startMs = Date.now();
+    this.#bar = new SingleBar({
+      format: `${stage.padEnd(24)} {bar} {percentage}%  {amount}  {rate}  ETA {eta_formatted}`,
+      stream: process.stderr,
+      hideCursor: true,
+      barsize: 24,
+    });
+    this.#bar.start(1, 0, { amount: '', rate: '' });
+  }
+}
+
+class LoggedProgress implements Progress {
+  #stage = '';
+  #startMs = 0;
+  #lastMs = 0;
+
+  constructor(private readonly log: Logger) {}
+
+  update(stage: string, done: number, total: number | undefined, unit: 'bytes' | 'events' | 'pages'): void {
+    const now = Date.now();
+    if (stage !== this.#stage) {
+      this.#stage = stage;
+      this.#startMs = now;
+      this.#lastMs = now;
+    }
+    if (now - this.#lastMs < LOG_INTERVAL_MS) return;
+    this.#lastMs = now;
+    const percent = total ? Math.floor((done / total) * 100) : undefined;
+    this.log.info({ stage, done, total, unit, percent, rate: describeRate(done, now - this.#startMs, unit) }, 'progress');
+  }
+
+  end(): void {
+    this.#stage = '';
+  }
+}
+
+function describeRate(done: number, elapsedMs: number, unit: string): string {
+  if (unit === 'bytes') return formatRate(done, elapsedMs);
+  return elapsedMs > 0 ? `${Math.round((done / elapsedMs) * 1000)} ${unit}/s` : '';
+}
