@@ -15,10 +15,10 @@
  *             NO_SPACE READ_ONLY PERMISSION UNSUPPORTED USAGE IO   stay until somebody acts; not retried
  *             CHECKSUM             putFile: the file does not have the stated digest
  *             TRUNCATED            putFile: the file does not have the stated size
- *             CANCELLED            the caller's signal; its reason is the cause
+ *             CANCELLED            the caller's signal; its reason is the cause, or is itself thrown if a BackupError
  * Retry     Every operation may be repeated after any error: puts because equal content is success and their
  *           source can be read again, deletes because they are idempotent.
- * Abort     Every operation ends promptly with CANCELLED once its signal is aborted, and leaves no file
+ * Abort     Every operation ends promptly (CANCELLED) once its signal is aborted, and leaves no file
  *           descriptor, connection or partial object behind. Leaving a `for await` early does the same.
  */
 export interface Store {

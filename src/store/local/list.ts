@@ -5,19 +5,19 @@
  * last one delivered are kept, sorted and delivered. 504,438 files of one directory are four such passes.
  * A directory takes part in the order as "name/", which is what its keys have in common: "a-b", "a.b", "a/b", "a0".
  */
-import type { Dirent, Stats } from 'node:fs';
-import { lstat, opendir } from 'node:fs/promises';
+import { type Dir, type Dirent, lstat, type Stats } from 'node:fs';
+import { opendir } from 'node:fs/promises';
 import { throwIfCancelled } from '../cancel.js';
 import { compareKeys, keyFault, sortKeys } from '../key.js';
 import type { ListOptions, StoredObject } from '../store.js';
 import { errnoOf, localFault } from './faults.js';
 
 const OP = 'store list';
-/** Names of one directory in memory at a time; twice as many while they are gathered. */
+/** Names of one directory that are kept of a pass; up to twice as many while they are gathered. */
 export const WINDOW_NAMES = 131_072;
 /** Entries per call into the system, and files whose size is asked for at once. */
 const READ_BATCH = 1024;
-const STAT_BATCH = 128;
+const STAT_BATCH = 512;
 
 export interface ListContext extends ListOptions {
   readonly windowNames: number;
@@ -71,56 +71,59 @@ async function readWindow(
 ): Promise<Window> {
   const limit = context.windowNames;
   let entries: string[] = [];
-  let more = false;
   let ceiling: string | undefined;
-  const keepSmallest = () => {
-    sortKeys(entries);
-    if (entries.length <= limit) return;
-    entries = entries.slice(0, limit);
-    ceiling = entries.at(-1);
-    more = true;
-  };
-  for await (const entry of readNames(directory, base, context)) {
-    if (entry !== floor.inside && compareKeys(entry, floor.above) <= 0) continue;
-    if (ceiling !== undefined && compareKeys(entry, ceiling) > 0) continue;
+  await eachName(directory, base, context, (entry) => {
+    if (entry !== floor.inside && compareKeys(entry, floor.above) <= 0) return;
+    if (ceiling !== undefined && compareKeys(entry, ceiling) > 0) return;
     entries.push(entry);
-    if (entries.length >= 2 * limit) keepSmallest();
-  }
-  keepSmallest();
-  return { entries, more };
+    if (entries.length < 2 * limit) return;
+    entries = sortKeys(entries).slice(0, limit);
+    ceiling = entries.at(-1);
+  });
+  return { entries: sortKeys(entries), more: ceiling !== undefined };
 }
 
 /** Names of files, and of directories with a "/" behind; everything else is reported and passed over. */
-async function* readNames(directory: string, base: string, context: ListContext): AsyncGenerator<string> {
-  const opened = await opendir(directory, { bufferSize: READ_BATCH }).catch((error: unknown) => {
-    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return undefined;
-    const fault = localFault(OP, directory, error);
-    // A `lost+found` of root must not end the listing; the directory that was asked for must be readable.
-    if (fault.code !== 'PERMISSION' || base === context.top) throw fault;
-    context.onSkipped?.(base, fault.message);
-    return undefined;
-  });
+async function eachName(
+  directory: string,
+  base: string,
+  context: ListContext,
+  visit: (entry: string) => void,
+): Promise<void> {
+  const opened = await openOrSkip(directory, base, context);
   if (opened === undefined) return;
   let read = 0;
   try {
     for await (const entry of opened) {
       if (read++ % READ_BATCH === 0) throwIfCancelled(OP, directory, context.signal);
       if (entry.name.startsWith('.')) continue;
-      const fault = entryFault(entry, base);
+      const fault = entryFault(entry);
       if (fault !== undefined) context.onSkipped?.(base + entry.name, fault);
-      else yield entry.isDirectory() ? `${entry.name}/` : entry.name;
+      else visit(entry.isDirectory() ? `${entry.name}/` : entry.name);
     }
   } catch (error) {
     throw localFault(OP, directory, error);
   }
 }
 
-function entryFault(entry: Dirent, base: string): string | undefined {
+async function openOrSkip(directory: string, base: string, context: ListContext): Promise<Dir | undefined> {
+  try {
+    return await opendir(directory, { bufferSize: READ_BATCH });
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return undefined;
+    const fault = localFault(OP, directory, error);
+    // A `lost+found` of root must not end the listing; the directory that was asked for must be readable.
+    if (fault.code !== 'PERMISSION' || base === context.top) throw fault;
+    context.onSkipped?.(base, fault.message);
+    return undefined;
+  }
+}
+
+function entryFault(entry: Dirent): string | undefined {
   if (entry.isSymbolicLink()) return 'it is a symbolic link; links are not followed';
   if (!entry.isFile() && !entry.isDirectory()) return 'it is neither a file nor a directory';
   // What is not UTF-8 arrives with U+FFFD in it, and could not be opened by the name that we were given.
-  if (entry.name.includes('\uFFFD')) return 'its name is not UTF-8';
-  return keyFault(base + entry.name);
+  return entry.name.includes('\uFFFD') ? 'its name is not UTF-8' : undefined;
 }
 
 async function* deliver(
@@ -132,12 +135,16 @@ async function* deliver(
   let files: string[] = [];
   for (const entry of entries) {
     const isDirectory = entry.endsWith('/');
-    if (!isDirectory) files.push(entry);
+    const fault = keyFault(base + (isDirectory ? entry.slice(0, -1) : entry));
+    if (fault !== undefined) context.onSkipped?.(base + entry, fault);
+    else if (!isDirectory) files.push(entry);
     if (files.length >= STAT_BATCH || (isDirectory && files.length > 0)) {
       yield await statAll(directory, base, files, context);
       files = [];
     }
-    if (isDirectory) yield* listTree(`${directory}/${entry.slice(0, -1)}`, base + entry, context);
+    if (isDirectory && fault === undefined) {
+      yield* listTree(`${directory}/${entry.slice(0, -1)}`, base + entry, context);
+    }
   }
   if (files.length > 0) yield await statAll(directory, base, files, context);
 }
@@ -149,8 +156,8 @@ async function statAll(
   context: ListContext,
 ): Promise<StoredObject[]> {
   throwIfCancelled(OP, directory, context.signal);
-  const found = await Promise.all(files.map((name) => statOne(`${directory}/${name}`)));
   const objects: StoredObject[] = [];
+  const found = await lstatAll(directory, files);
   for (const [at, stats] of found.entries()) {
     // Undefined: deleted since its name was read.
     if (stats?.isFile() === true) {
@@ -160,11 +167,19 @@ async function statAll(
   return objects;
 }
 
-async function statOne(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw localFault(OP, path, error);
-  }
+/** With callbacks: a promise for each of 500,000 files takes longer than the files do. */
+function lstatAll(directory: string, files: readonly string[]): Promise<(Stats | undefined)[]> {
+  return new Promise((resolve, reject) => {
+    const found: (Stats | undefined)[] = new Array(files.length);
+    let waiting = files.length;
+    for (const [at, name] of files.entries()) {
+      const path = `${directory}/${name}`;
+      lstat(path, (error, stats) => {
+        if (error === null) found[at] = stats;
+        else if (error.code !== 'ENOENT') reject(localFault(OP, path, error));
+        waiting -= 1;
+        if (waiting === 0) resolve(found);
+      });
+    }
+  });
 }
