@@ -3,12 +3,17 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use bbolt::Cancelled;
+
 /// What this crate's functions return.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An expected failure: operation, object, what is wrong, what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The file below failed; code of [`bbolt::Error`].
+    #[error(transparent)]
+    Bbolt(#[from] bbolt::Error),
     /// A system call failed. Code by kind.
     #[error("{op} {}: {source}", path.display())]
     Io {
@@ -27,6 +32,42 @@ pub enum Error {
         /// Why that matters.
         hint: &'static str,
     },
+    /// Bytes that no etcd writes. `CORRUPT`.
+    #[error("{what}")]
+    Corrupt {
+        /// Bucket, record, reason.
+        what: String,
+    },
+    /// The file ends too early. `TRUNCATED`.
+    #[error("{what}")]
+    Truncated {
+        /// File and reason.
+        what: String,
+    },
+    /// A stated digest does not agree. `CHECKSUM`.
+    #[error("{what}")]
+    Checksum {
+        /// File and reason.
+        what: String,
+    },
+    /// The result is not what its sources say. `MISMATCH`.
+    #[error("{what}")]
+    Mismatch {
+        /// First place that differs.
+        what: String,
+    },
+    /// Revisions are missing. `REVISION_GAP`.
+    #[error("{what}")]
+    RevisionGap {
+        /// The missing range.
+        what: String,
+    },
+    /// History that was asked for is compacted away. `COMPACTED`.
+    #[error("{what}")]
+    Compacted {
+        /// Revision and compaction.
+        what: String,
+    },
     /// A wrong argument. `USAGE`.
     #[error("{what}")]
     Usage {
@@ -39,6 +80,9 @@ pub enum Error {
         /// Object and reason.
         what: String,
     },
+    /// Stopped by the caller. `CANCELLED`.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 impl Error {
@@ -52,14 +96,28 @@ impl Error {
         }
     }
 
+    /// Bytes that no etcd writes.
+    #[must_use]
+    pub fn corrupt(what: impl Into<String>) -> Self {
+        Error::Corrupt { what: what.into() }
+    }
+
     /// The product's code for this error.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
+            Error::Bbolt(inner) => inner.code(),
             Error::Io { source, .. } => io_code(source),
             Error::Exists { .. } => "EXISTS",
+            Error::Corrupt { .. } => "CORRUPT",
+            Error::Truncated { .. } => "TRUNCATED",
+            Error::Checksum { .. } => "CHECKSUM",
+            Error::Mismatch { .. } => "MISMATCH",
+            Error::RevisionGap { .. } => "REVISION_GAP",
+            Error::Compacted { .. } => "COMPACTED",
             Error::Usage { .. } => "USAGE",
             Error::Unsupported { .. } => "UNSUPPORTED",
+            Error::Cancelled(_) => "CANCELLED",
         }
     }
 }

@@ -189,7 +189,7 @@ fn check_peer_url(url: &str) -> Result<String> {
                 return wrong("must not contain a path");
             }
             let port = rest.rsplit_once(':').map(|(_, port)| port);
-            if !port.is_some_and(|port| port.parse::<u16>().is_ok()) {
+            if port.is_none_or(|port| port.parse::<u16>().is_err()) {
                 return wrong("must end in host:port");
             }
         }

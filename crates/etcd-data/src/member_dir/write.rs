@@ -6,7 +6,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::member_dir::cluster::{Cluster, ClusterSpec};
@@ -37,7 +37,7 @@ pub fn write_member_dir(member_dir: &Path, spec: &ClusterSpec, style: Style) -> 
 /// Writes a WAL directory of its own, as for `--wal-dir`.
 pub fn write_wal(wal_dir: &Path, cluster: &Cluster, style: Style) -> Result<()> {
     refuse_existing(wal_dir)?;
-    let building = wal_dir.with_added_extension("tmp");
+    let building = building_dir(wal_dir);
     refuse_existing(&building)?;
     make_dir(&building)?;
     let path = building.join(WAL_FILE_NAME);
@@ -88,6 +88,13 @@ fn create(path: &Path, mode: u32, bytes: &[u8]) -> Result<File> {
     file.write_all(bytes)
         .map_err(|e| Error::io("write", path, e))?;
     Ok(file)
+}
+
+/// `<wal_dir>.tmp`, beside it, as etcd names it.
+fn building_dir(wal_dir: &Path) -> PathBuf {
+    let mut name = wal_dir.as_os_str().to_owned();
+    name.push(".tmp");
+    PathBuf::from(name)
 }
 
 fn refuse_existing(path: &Path) -> Result<()> {

@@ -1,0 +1,277 @@
+//! A table over user keys whose memory has a bound, whatever the number of keys.
+//!
+//! Keys are known by a fingerprint of 95 bits under random seeds, so that nobody can prepare a collision and ten
+//! million keys collide with a chance of 10^-15. When the table reaches its bound it gives up the upper half of the
+//! range of fingerprints it covers; the caller scans again for the next range until [`PartitionTable::next_range`]
+//! says that all were covered. Small databases need one scan.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// Bytes that one table may take. 1.5 million keys per scan at 16 bytes, half of that at 32.
+pub const TABLE_BUDGET_BYTES: usize = 32 << 20;
+const FIRST_SLOTS: usize = 1024;
+/// Filled at most to 3/4, so that probing stays short.
+const LOAD_NUMERATOR: usize = 3;
+const LOAD_DENOMINATOR: usize = 4;
+
+/// A user key's stand-in. Range partition by the high bits, table slot by the low ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint {
+    high: u64,
+    /// Lowest bit always set: 0 marks an empty slot.
+    low: u32,
+}
+
+/// Open addressing with linear probing; `P` is what is remembered per key.
+pub struct PartitionTable<P> {
+    slots: Vec<Slot<P>>,
+    used: usize,
+    max_slots: usize,
+    /// Covered range of `Fingerprint::high`, inclusive.
+    range: (u64, u64),
+    seeds: (RandomState, RandomState),
+}
+
+#[derive(Clone, Copy)]
+struct Slot<P> {
+    high: u64,
+    low: u32,
+    payload: P,
+}
+
+impl<P: Copy + Default> PartitionTable<P> {
+    /// A table of at most `budget_bytes`, covering all keys for now.
+    #[must_use]
+    pub fn new(budget_bytes: usize) -> Self {
+        let fitting = budget_bytes / size_of::<Slot<P>>();
+        // A doubling holds the old slots beside the new ones.
+        let max_slots = prev_power_of_two(fitting.saturating_mul(2) / 3).max(FIRST_SLOTS);
+        PartitionTable {
+            slots: empty(FIRST_SLOTS),
+            used: 0,
+            max_slots,
+            range: (0, u64::MAX),
+            seeds: (RandomState::new(), RandomState::new()),
+        }
+    }
+
+    /// The key's fingerprint, or `None` when this scan does not cover the key.
+    #[inline]
+    pub fn fingerprint(&self, key: &[u8]) -> Option<Fingerprint> {
+        let high = self.seeds.0.hash_one(key);
+        if high < self.range.0 || high > self.range.1 {
+            return None;
+        }
+        Some(Fingerprint {
+            high,
+            low: self.seeds.1.hash_one(key) as u32 | 1,
+        })
+    }
+
+    /// What is remembered about the key.
+    #[inline]
+    pub fn get_mut(&mut self, print: Fingerprint) -> Option<&mut P> {
+        let at = self.find(print);
+        self.slots
+            .get_mut(at)
+            .filter(|slot| slot.low != 0)
+            .map(|slot| &mut slot.payload)
+    }
+
+    /// Remembers `payload` for a key that is not in the table yet. May give up keys at the upper end of the range,
+    /// this one included.
+    pub fn insert(&mut self, print: Fingerprint, payload: P) {
+        while self.used.saturating_add(1).saturating_mul(LOAD_DENOMINATOR)
+            > self.slots.len().saturating_mul(LOAD_NUMERATOR)
+        {
+            if self.slots.len() < self.max_slots {
+                self.grow();
+            } else {
+                self.halve_range();
+            }
+        }
+        if print.high > self.range.1 {
+            return;
+        }
+        let at = self.find(print);
+        if let Some(slot) = self.slots.get_mut(at) {
+            self.used = self.used.saturating_add(usize::from(slot.low == 0));
+            *slot = Slot {
+                high: print.high,
+                low: print.low,
+                payload,
+            };
+        }
+    }
+
+    /// Forgets a key.
+    pub fn remove(&mut self, print: Fingerprint) {
+        let at = self.find(print);
+        if self.slots.get(at).is_some_and(|slot| slot.low != 0) {
+            self.remove_at(at);
+        }
+    }
+
+    /// Everything remembered about covered keys.
+    pub fn payloads(&self) -> impl Iterator<Item = &P> {
+        self.slots
+            .iter()
+            .filter(|slot| slot.low != 0)
+            .map(|slot| &slot.payload)
+    }
+
+    /// Empties the table and moves on to keys that no scan has covered. `false` when there are none.
+    pub fn next_range(&mut self) -> bool {
+        let (low, high) = self.range;
+        let Some(next) = high.checked_add(1) else {
+            return false;
+        };
+        self.range = (next, next.saturating_add(high.saturating_sub(low)));
+        let slots = self.slots.len();
+        self.slots = empty(slots);
+        self.used = 0;
+        true
+    }
+
+    #[inline]
+    fn find(&self, print: Fingerprint) -> usize {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = home(print.high, mask);
+        while let Some(slot) = self.slots.get(at) {
+            if slot.low == 0 || (slot.high == print.high && slot.low == print.low) {
+                break;
+            }
+            at = at.wrapping_add(1) & mask;
+        }
+        at
+    }
+
+    fn grow(&mut self) {
+        let larger = empty(self.slots.len().saturating_mul(2));
+        let old = std::mem::replace(&mut self.slots, larger);
+        for slot in old.into_iter().filter(|slot| slot.low != 0) {
+            let at = self.find(Fingerprint {
+                high: slot.high,
+                low: slot.low,
+            });
+            if let Some(free) = self.slots.get_mut(at) {
+                *free = slot;
+            }
+        }
+    }
+
+    fn halve_range(&mut self) {
+        let (low, high) = self.range;
+        let high = low.midpoint(high);
+        self.range = (low, high);
+        let mut at = 0;
+        while let Some(slot) = self.slots.get(at) {
+            if slot.low != 0 && slot.high > high {
+                // Pulls a later slot of the run to this place: look here again.
+                self.remove_at(at);
+            } else {
+                at = at.wrapping_add(1);
+            }
+        }
+    }
+
+    /// Removal by shifting back, so that no marks of removed slots lengthen the probing.
+    fn remove_at(&mut self, mut hole: usize) {
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hole;
+        loop {
+            at = at.wrapping_add(1) & mask;
+            let Some(slot) = self.slots.get(at).copied().filter(|slot| slot.low != 0) else {
+                break;
+            };
+            let wanted = home(slot.high, mask);
+            let reaches_hole = at.wrapping_sub(wanted) & mask >= at.wrapping_sub(hole) & mask;
+            if reaches_hole {
+                if let Some(free) = self.slots.get_mut(hole) {
+                    *free = slot;
+                }
+                hole = at;
+            }
+        }
+        if let Some(slot) = self.slots.get_mut(hole) {
+            slot.low = 0;
+        }
+        self.used = self.used.saturating_sub(1);
+    }
+}
+
+fn empty<P: Copy + Default>(slots: usize) -> Vec<Slot<P>> {
+    vec![
+        Slot {
+            high: 0,
+            low: 0,
+            payload: P::default()
+        };
+        slots
+    ]
+}
+
+#[inline]
+fn home(high: u64, mask: usize) -> usize {
+    high as usize & mask
+}
+
+fn prev_power_of_two(number: usize) -> usize {
+    if number.is_power_of_two() {
+        number
+    } else {
+        number.next_power_of_two() / 2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    proptest! {
+        /// A tiny budget forces many ranges; their sum must be what a plain map says.
+        #[test]
+        fn all_ranges_together_equal_a_plain_map(
+            steps in proptest::collection::vec((0u32..5000, any::<bool>()), 0..12_000),
+        ) {
+            let mut model = HashMap::new();
+            for (at, (key, put)) in steps.iter().enumerate() {
+                if *put { model.insert(*key, at as u32); } else { model.remove(key); }
+            }
+            let mut table = PartitionTable::<u32>::new(1);
+            let (mut seen, mut scans) = (Vec::new(), 0);
+            loop {
+                scans += 1;
+                for (at, (key, put)) in steps.iter().enumerate() {
+                    let Some(print) = table.fingerprint(&key.to_le_bytes()) else { continue };
+                    match (table.get_mut(print), put) {
+                        (Some(known), true) => *known = at as u32,
+                        (None, true) => table.insert(print, at as u32),
+                        (_, false) => table.remove(print),
+                    }
+                }
+                seen.extend(table.payloads().copied());
+                if !table.next_range() { break; }
+            }
+            prop_assert!(scans < 64);
+            seen.sort_unstable();
+            let mut expected: Vec<u32> = model.into_values().collect();
+            expected.sort_unstable();
+            prop_assert_eq!(seen, expected);
+        }
+    }
+
+    #[test]
+    fn memory_stays_below_the_budget() {
+        let mut table = PartitionTable::<u32>::new(1 << 20);
+        for key in 0..1_000_000u32 {
+            if let Some(print) = table.fingerprint(&key.to_le_bytes()) {
+                table.insert(print, key);
+            }
+        }
+        assert!(table.slots.len() * size_of::<Slot<u32>>() * 3 / 2 <= 1 << 20);
+        assert!(table.used > 10_000);
+    }
+}
