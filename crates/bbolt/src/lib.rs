@@ -30,6 +30,7 @@
 
 mod bucket;
 mod cancel;
+pub mod check;
 mod db;
 mod error;
 mod file;

@@ -1,5 +1,13 @@
 //! What is written is read back: random models through `Builder`, `Appender`, scans and point reads.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first thing that is not as said"
+)]
+
 use bbolt::{Appender, Builder, Db, Error};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
