@@ -85,9 +85,8 @@ fn shuffle(path: &str, high_water: u64) -> Result<(), Box<dyn std::error::Error>
 fn relink(page: &mut [u8], moved: &impl Fn(u64) -> u64) {
     patch(page, 0, moved);
     let flags = page.get(8).copied().unwrap_or(0);
-    let count = page.get(10..12).map_or(0, |bytes| {
-        usize::from(bytes[0]) | usize::from(bytes[1]) << 8
-    });
+    let byte = |at| usize::from(page.get(at).copied().unwrap_or(0));
+    let count = byte(10) | byte(11) << 8;
     for element in 0..count {
         let at = 16 + 16 * element;
         if flags == 1 {
