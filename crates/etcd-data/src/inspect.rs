@@ -72,7 +72,7 @@ pub fn inspect(db: &Db, cancel: &Cancel) -> Result<DbInfo> {
     let mut leases = 0u64;
     for_each_lease(db, &mut |_| {
         leases = leases.saturating_add(1);
-        if leases % LEASES_BETWEEN_POLLS == 0 {
+        if leases.is_multiple_of(LEASES_BETWEEN_POLLS) {
             Ok(cancel.check()?)
         } else {
             Ok(())

@@ -1,12 +1,15 @@
 //! What etcd keeps in a bbolt file and beside it: schema, mvcc records, HashKV, member directories.
 
 pub mod alarms;
+pub mod assemble;
 pub mod auth;
+pub mod copy;
 pub mod error;
 pub mod foreign;
 pub mod hash_kv;
 pub mod inspect;
 pub mod kv;
+mod lease_merge;
 pub mod leases;
 pub mod member_dir;
 pub mod members;
@@ -17,10 +20,16 @@ pub mod proto;
 pub mod prove;
 pub mod record_digest;
 pub mod records;
+pub mod replay_base;
+pub mod restore;
 pub mod revision;
+pub mod seat;
+mod small_bucket;
 pub mod trailer;
 pub mod unknown_leases;
+pub mod version_marks;
 
+pub use assemble::assemble;
 pub use error::{Error, Result};
 pub use hash_kv::{HashKv, hash_kv, hash_kv_latest};
 pub use inspect::{DbInfo, LastRecord, inspect};
@@ -29,5 +38,9 @@ pub use meta::Meta;
 pub use mvcc_check::{MvccOptions, MvccReport, mvcc_check};
 pub use prove::{Checkpoint, Proof, prove_records};
 pub use record_digest::RecordDigest;
+pub use replay_base::{ReplaySeat, prepare_replay_base};
+pub use restore::{RestoreOptions, restore_snapshot};
 pub use revision::{RecordKey, Revision};
+pub use seat::{Seat, seat};
 pub use unknown_leases::{UnknownLeases, unknown_leases};
+pub use version_marks::{Fixups, target_fixups};

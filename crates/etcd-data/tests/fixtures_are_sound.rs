@@ -1,5 +1,7 @@
 //! What real etcds wrote is read without a finding, and says what the server said about itself.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
+
 mod fixture;
 
 use bbolt::{Cancel, Db};

@@ -1,5 +1,7 @@
 //! HashKV computed from a file equals what the server of that version answered (formats.md C).
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
+
 mod fixture;
 
 use bbolt::{Cancel, Db};

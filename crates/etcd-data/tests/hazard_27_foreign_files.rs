@@ -1,6 +1,8 @@
 //! Hazard 27: "missing hash" really meant a zip, a `.part` file, an error page, the wrong name. The message says what
 //! the file is and what to do.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
+
 use bbolt::Cancel;
 use etcd_data::trailer::{MissingTrailer, check_trailer};
 use std::fs;

@@ -11,7 +11,7 @@ mod wal;
 mod write;
 
 pub use cluster::{Cluster, ClusterSpec, MAX_MEMBERS, Member};
-pub use snap::{snap_bytes, snap_file_name};
+pub use snap::{snap_bytes, snap_bytes_created_as, snap_file_name};
 pub use style::Style;
 pub use v2store::v2_store_json;
 pub use wal::{RESTORE_TERM, WAL_FILE_NAME, WAL_SEGMENT_BYTES, wal_bytes};

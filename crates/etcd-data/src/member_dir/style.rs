@@ -32,6 +32,17 @@ impl Style {
         }
     }
 
+    /// The 5 of 3.5.
+    #[must_use]
+    pub fn minor(self) -> u32 {
+        match self {
+            Style::V3_4 => 4,
+            Style::V3_5 => 5,
+            Style::V3_6 => 6,
+            Style::V3_7 => 7,
+        }
+    }
+
     /// 3.7's protobuf leaves out what was not set; gogo before it wrote every scalar.
     pub(super) fn conf_change_id_is_written(self) -> bool {
         self < Style::V3_7

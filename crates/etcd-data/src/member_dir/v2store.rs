@@ -4,7 +4,7 @@
 //! of ids (3.6 and 3.7 create them in random order, and nobody minds), plus the history of these N events.
 //! `Children: null` is a file, `{}` an empty directory; a zero `ExpireTime` never expires.
 
-use crate::member_dir::cluster::{Cluster, Member};
+use crate::member_dir::cluster::Member;
 use crate::member_dir::json;
 use crate::member_dir::style::Style;
 
@@ -29,17 +29,17 @@ const COUNTERS: [&str; 16] = [
     "watchers",
 ];
 
-/// The store that `snapshot restore` of that version saves.
+/// The store that `snapshot restore` of that version saves, for members created in the given order.
 #[must_use]
-pub fn v2_store_json(cluster: &Cluster, style: Style) -> String {
-    let created: Vec<(u64, &Member)> = (1u64..).zip(&cluster.members).collect();
-    let last = cluster.size();
+pub fn v2_store_json(members: &[Member], style: Style) -> String {
+    let created: Vec<(u64, &Member)> = (1u64..).zip(members).collect();
+    let last = members.len();
     format!(
         "{{\"Root\":{},\"WatcherHub\":{{\"EventHistory\":{{\"Queue\":{},\"StartIndex\":1,\"LastIndex\":{last}}}}},\
          \"CurrentIndex\":{last},\"Stats\":{},\"CurrentVersion\":2}}",
         root(&created),
         queue(&created),
-        stats(last, style.failed_gets()),
+        stats(last as u64, style.failed_gets()),
     )
 }
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn one_member_takes_the_bytes_that_the_tools_take() {
         let spec = ClusterSpec::single("m1", "http://127.0.0.1:40101", "etcd-cluster");
-        let text = v2_store_json(&spec.resolve().unwrap(), Style::V3_5);
+        let text = v2_store_json(&spec.resolve().unwrap().members, Style::V3_5);
         assert_eq!(text.len(), 6459);
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["CurrentIndex"], 1);

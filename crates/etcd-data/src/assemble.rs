@@ -1,0 +1,83 @@
+//! From the replay's database to the user's: the replayed `key` bucket beside the base's other buckets.
+//!
+//! The compaction marks belong to the `key` bucket: they come with it, from the replay. Everything else that the replaying
+//! etcd wrote (its raft position, members, versions, leases, alarms) is replaced by what the base had; the leases that
+//! the deltas granted are added; then the database is seated in its cluster. One transaction, in place.
+
+use std::path::Path;
+
+use bbolt::{Appender, Cancel, Db};
+
+use crate::error::Result;
+use crate::lease_merge::write_leases;
+use crate::leases::{LEASE_BUCKET, Lease};
+use crate::meta::{FINISHED_COMPACT, META_BUCKET, SCHEDULED_COMPACT};
+use crate::records::KEY_BUCKET;
+use crate::seat::{Schema, Seat, bumped_revision};
+use crate::small_bucket::read_small;
+
+/// Records piped between two looks at the cancel flag.
+const CANCEL_POLL_RECORDS: u32 = 4096;
+
+/// Changes the file at `replayed`; `base` is only read. `extra_leases` are those that the deltas granted.
+pub fn assemble(
+    replayed: &Path,
+    base: &Path,
+    extra_leases: &[Lease],
+    seat: &Seat<'_>,
+    cancel: &Cancel,
+) -> Result<()> {
+    let base = Db::open(base)?;
+    let mut appender = Appender::open(replayed)?;
+    let mut schema = Schema::read(&base)?;
+    let marks = read_small(appender.db(), META_BUCKET)?;
+    for mark in [SCHEDULED_COMPACT, FINISHED_COMPACT] {
+        schema.meta.remove(mark);
+        if let Some(revision) = marks.get(mark) {
+            schema.meta.insert(mark.to_vec(), revision.clone());
+        }
+    }
+    schema.seat(seat);
+    let bumped = bumped_revision(appender.db(), seat.bump_revision)?;
+    drop_other_buckets(&mut appender, &base)?;
+    for (name, _) in base.buckets()? {
+        let written_below = Schema::BUCKETS.contains(&name.as_slice())
+            || [KEY_BUCKET, LEASE_BUCKET].contains(&name.as_slice());
+        if !written_below {
+            pipe_bucket(&mut appender, &base, &name, cancel)?;
+        }
+    }
+    write_leases(&mut appender, &base, extra_leases, |lease| lease)?;
+    schema.write(&mut appender, bumped)?;
+    appender.commit()?;
+    Ok(())
+}
+
+/// What the replaying etcd has and the base lacks.
+fn drop_other_buckets(appender: &mut Appender, base: &Db) -> Result<()> {
+    for (name, _) in appender.db().buckets()? {
+        if name != KEY_BUCKET && base.bucket(&name)?.is_none() {
+            appender.remove_bucket(&name)?;
+        }
+    }
+    Ok(())
+}
+
+fn pipe_bucket(appender: &mut Appender, base: &Db, name: &[u8], cancel: &Cancel) -> Result<()> {
+    let Some(bucket) = base.bucket(name)? else {
+        return Ok(());
+    };
+    let mut scan = bucket.scan()?;
+    appender.replace_bucket(name, |out| {
+        let mut unpolled = 0u32;
+        while let Some((key, value)) = scan.next()? {
+            unpolled = unpolled.saturating_add(1);
+            if unpolled >= CANCEL_POLL_RECORDS {
+                cancel.check()?;
+                unpolled = 0;
+            }
+            out.put(key, value)?;
+        }
+        Ok(())
+    })
+}
