@@ -1,7 +1,15 @@
 /** Exit codes, in one table; `--help` prints it. */
 import { BackupError, type ErrorCode } from '../errors.js';
 
-export const EXIT = { done: 0, failed: 1, usage: 2, nothing: 3, damaged: 4, interrupted: 130, terminated: 143 } as const;
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  nothing: 3,
+  damaged: 4,
+  interrupted: 130,
+  terminated: 143,
+} as const;
 
 export const EXIT_HELP = `Exit codes:
   0    done (also: stopped by SIGTERM and everything is stored)

@@ -18,7 +18,9 @@ export function createOutput(write: (text: string) => void): Output {
 
 /** Columns as wide as their widest cell; a column of numbers is set right. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const numeric = head.map((_, column) => rows.length > 0 && rows.every((row) => /^[\d.,]+( \w+)?$/.test(row[column] ?? '')));
+  const numeric = head.map(
+    (_, column) => rows.length > 0 && rows.every((row) => /^[\d.,]+( \w+)?$/.test(row[column] ?? '')),
+  );
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)),
   );

@@ -65,7 +65,10 @@ class LoggedProgress implements Progress {
     if (now - this.#lastMs < LOG_INTERVAL_MS) return;
     this.#lastMs = now;
     const percent = total ? Math.floor((done / total) * 100) : undefined;
-    this.log.info({ stage, done, total, unit, percent, rate: describeRate(done, now - this.#startMs, unit) }, 'progress');
+    this.log.info(
+      { stage, done, total, unit, percent, rate: describeRate(done, now - this.#startMs, unit) },
+      'progress',
+    );
   }
 
   end(): void {

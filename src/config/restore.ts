@@ -1,0 +1,133 @@
+/** What is restored, to where, and as which member. */
+import { resolve } from 'node:path';
+import { BackupError } from '../errors.js';
+import { bool, choice, duration, type Given, integer, parseFlags, repeated, text } from './flag.js';
+
+const DEFAULT_INFLIGHT_BYTES = 64 * 1024 * 1024;
+const REPLAY_LIMITS = 'limits are derived from the data, so this';
+
+export const restoreFlags = {
+  dataDir: text('data-dir', 'default.etcd', 'directory to restore into', { short: 'd' }),
+  name: text('name', 'default', 'name of this member'),
+  initialCluster: text(
+    'initial-cluster',
+    'default=http://localhost:2380',
+    'members of the restored cluster: name=peerURL,…',
+  ),
+  initialClusterToken: text('initial-cluster-token', 'etcd-cluster', 'token of the restored cluster'),
+  advertisePeerUrls: repeated(
+    'initial-advertise-peer-urls',
+    ['http://localhost:2380'],
+    'peer URLs of this member',
+  ),
+  dryRun: bool('dry-run', false, 'show the plan and change nothing'),
+  base: text('base', '', 'restore from this full'),
+  exclude: repeated('exclude', [], 'leave this object out; may be given several times'),
+  allowOlder: bool('allow-older', false, 'when the newest state cannot be had, restore the newest that can'),
+  timeline: choice('timeline', ['', 'newest', 'highest'], '', 'which branch of a forked history'),
+  replaceNewer: bool('replace-newer', false, 'replace a data directory that is newer than the backup'),
+  skipHashCheck: bool(
+    'skip-hash-check',
+    false,
+    'accept a full that lacks its SHA-256 (copied from a data directory)',
+  ),
+  etcdBinary: text('etcd-binary', '', 'etcd that replays the deltas (default: etcd in PATH)'),
+  maxFetchers: integer('max-fetchers', 6, 'objects fetched ahead', { min: 1, max: 64 }),
+  maxInflightBytes: integer('max-inflight-bytes', DEFAULT_INFLIGHT_BYTES, 'bytes of objects fetched ahead', {
+    min: 1024 * 1024,
+  }),
+  tempDir: text('restoration-temp-snapshots-dir', '', 'the Go tool fetches into this directory', {
+    later: 'fetching elsewhere than beside the data directory',
+  }),
+  maxRequestBytes: integer('max-request-bytes', 10_485_760, 'request limit of the replaying etcd', {
+    min: 1,
+    later: REPLAY_LIMITS,
+  }),
+  maxTxnOps: integer('max-txn-ops', 10_240, 'transaction limit of the replaying etcd', {
+    min: 1,
+    later: REPLAY_LIMITS,
+  }),
+  maxCallSendBytes: integer('max-call-send-message-size', 10_485_760, 'message limit', {
+    min: 1,
+    later: REPLAY_LIMITS,
+  }),
+  quotaBytes: integer('embedded-etcd-quota-bytes', 8_589_934_592, 'quota of the replaying etcd', {
+    min: 1,
+    later: REPLAY_LIMITS,
+  }),
+  compactionMode: choice(
+    'auto-compaction-mode',
+    ['periodic', 'revision'],
+    'periodic',
+    'compaction while replaying',
+    { later: 'compaction while replaying' },
+  ),
+  compactionRetention: text('auto-compaction-retention', '30m', 'compaction while replaying', {
+    later: 'compaction while replaying',
+  }),
+  stopTimeoutMs: duration('etcd-stop-timeout', 60_000, 'how long the replaying etcd may take to stop', {
+    min: 1_000,
+  }),
+} as const;
+
+export interface RestoreConfig {
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly name: string;
+  readonly initialCluster: string;
+  readonly initialClusterToken: string;
+  readonly advertisePeerUrls: readonly string[];
+  readonly dryRun: boolean;
+  readonly base: string | undefined;
+  readonly exclude: readonly string[];
+  readonly allowOlder: boolean;
+  readonly timeline: 'newest' | 'highest' | undefined;
+  readonly replaceNewer: boolean;
+  readonly skipHashCheck: boolean;
+  readonly etcdBinary: string | undefined;
+  readonly maxFetchers: number;
+  readonly maxInflightBytes: number;
+  readonly stopTimeoutMs: number;
+}
+
+export function parseRestoreConfig(given: Given): RestoreConfig {
+  const values = parseFlags(restoreFlags, given);
+  if (values.dataDir === '') throw new BackupError('USAGE', 'is empty', { object: '--data-dir' });
+  if (values.dataDir.startsWith('~')) {
+    const hint = 'write the path out, or leave it to the shell by not quoting it';
+    throw new BackupError('USAGE', `${values.dataDir}: ~ is not expanded here`, {
+      object: '--data-dir',
+      hint,
+    });
+  }
+  const { dataDir, base, timeline, etcdBinary, tempDir: _, ...rest } = values;
+  return Object.freeze({
+    ...pick(rest),
+    dataDir: resolve(dataDir),
+    base: base || undefined,
+    timeline: timeline || undefined,
+    etcdBinary: etcdBinary || undefined,
+  });
+}
+
+type Kept = Omit<RestoreConfig, 'dataDir' | 'base' | 'timeline' | 'etcdBinary'>;
+
+function pick(values: Kept): Kept {
+  const { name, initialCluster, initialClusterToken, advertisePeerUrls, dryRun, exclude, allowOlder } =
+    values;
+  const { replaceNewer, skipHashCheck, maxFetchers, maxInflightBytes, stopTimeoutMs } = values;
+  return {
+    name,
+    initialCluster,
+    initialClusterToken,
+    advertisePeerUrls,
+    dryRun,
+    exclude,
+    allowOlder,
+    replaceNewer,
+    skipHashCheck,
+    maxFetchers,
+    maxInflightBytes,
+    stopTimeoutMs,
+  };
+}
