@@ -43,6 +43,8 @@ pub enum FindingKind {
     KeyAboveParent,
     /// A leaf element has flags that bbolt does not know.
     ElementFlags,
+    /// A record at the top level, where only buckets are.
+    NotABucket,
     /// A bucket's value is too short.
     BucketValue,
     /// The page inside a bucket's value is damaged.

@@ -18,13 +18,24 @@ pub(crate) struct Bounds<'a> {
     pub max: Option<&'a [u8]>,
 }
 
-/// What a thread keeps between leaves with overflow.
+/// What a thread keeps between leaves.
 #[derive(Default)]
 pub(crate) struct LeafScratch {
+    /// The tree is that of all buckets.
+    pub top_level: bool,
     table: Vec<u8>,
     key: Vec<u8>,
     last_key: Vec<u8>,
     value: Vec<u8>,
+}
+
+impl LeafScratch {
+    pub fn new(top_level: bool) -> Self {
+        Self {
+            top_level,
+            ..Self::default()
+        }
+    }
 }
 
 /// `slot` is the leaf's first page; its header names it a leaf, and the page is marked.
@@ -37,7 +48,14 @@ pub(crate) fn check(
     scratch: &mut LeafScratch,
 ) -> Result<()> {
     if header.overflow == 0 {
-        check_in_memory(walk, id, usize::from(header.count), slot, bounds);
+        check_in_memory(
+            walk,
+            id,
+            usize::from(header.count),
+            slot,
+            bounds,
+            scratch.top_level,
+        );
         return Ok(());
     }
     if walk.claim_overflow(id, header) {
@@ -46,7 +64,14 @@ pub(crate) fn check(
     Ok(())
 }
 
-fn check_in_memory(walk: &Walk<'_>, id: u64, count: usize, page: &[u8], bounds: Bounds<'_>) {
+fn check_in_memory(
+    walk: &Walk<'_>,
+    id: u64,
+    count: usize,
+    page: &[u8],
+    bounds: Bounds<'_>,
+    top_level: bool,
+) {
     let mut last: Option<&[u8]> = None;
     for index in 0..count {
         let found = element(page, page.len() as u64, count, index).and_then(|element| {
@@ -59,7 +84,7 @@ fn check_in_memory(walk: &Walk<'_>, id: u64, count: usize, page: &[u8], bounds: 
             return outside(walk, id, index);
         };
         check_key(walk, id, index, key, last, bounds);
-        check_flags(walk, id, index, element.flags);
+        check_flags(walk, id, index, element.flags, top_level);
         if element.flags == IS_BUCKET {
             bucket_value::check(walk, id, key, value);
         }
@@ -81,7 +106,9 @@ fn check_overflowing(
         key,
         last_key,
         value,
+        top_level,
     } = scratch;
+    let top_level = *top_level;
     let pages = walk.pages;
     let count = usize::from(header.count);
     let total = u64::from(header.overflow)
@@ -120,7 +147,7 @@ fn check_overflowing(
             None => pages.read_within(id, element.key_at, key)?,
         }
         check_key(walk, id, index, key, last, bounds);
-        check_flags(walk, id, index, element.flags);
+        check_flags(walk, id, index, element.flags, top_level);
         if element.flags == IS_BUCKET {
             // An inline bucket takes at most a quarter of a page: of a longer value the head is enough to see it fail.
             value.resize(element.value_bytes.min(slot.len()), 0);
@@ -193,10 +220,14 @@ fn check_key(
     }
 }
 
-fn check_flags(walk: &Walk<'_>, id: u64, index: usize, flags: u32) {
+fn check_flags(walk: &Walk<'_>, id: u64, index: usize, flags: u32, top_level: bool) {
     if flags > IS_BUCKET {
         walk.findings.add(id, Kind::ElementFlags, || {
             format!("element {index} has flags {flags:#x}")
+        });
+    } else if top_level && flags != IS_BUCKET {
+        walk.findings.add(id, Kind::NotABucket, || {
+            format!("element {index} is a record at the top level")
         });
     }
 }

@@ -94,10 +94,10 @@ impl<'a> Walk<'a> {
         let mut walker = Walker::with_window(self);
         let root = self.pages.meta.root;
         if self.claim(0, root) {
-            walker.walk_bucket(root)?;
+            walker.walk_bucket(root, true)?;
         }
         while let Some(root) = self.next_bucket() {
-            walker.walk_bucket(root)?;
+            walker.walk_bucket(root, false)?;
         }
         Ok(())
     }

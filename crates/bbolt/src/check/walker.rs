@@ -35,23 +35,24 @@ impl<'w, 'a> Walker<'w, 'a> {
     pub fn with_window(walk: &'w Walk<'a>) -> Self {
         Self {
             window: Some(Window::default()),
-            ..Self::alone(walk)
+            ..Self::alone(walk, true)
         }
     }
 
-    pub fn alone(walk: &'w Walk<'a>) -> Self {
+    pub fn alone(walk: &'w Walk<'a>, top_level: bool) -> Self {
         Self {
             walk,
             frames: Vec::new(),
             window: None,
             leaf_depth: None,
-            scratch: LeafScratch::default(),
+            scratch: LeafScratch::new(top_level),
             slot: Vec::new(),
         }
     }
 
-    /// Walks the tree of a bucket whose root is marked.
-    pub fn walk_bucket(&mut self, root: u64) -> Result<()> {
+    /// Walks the tree of a bucket, or of all buckets, whose root is marked.
+    pub fn walk_bucket(&mut self, root: u64, top_level: bool) -> Result<()> {
+        self.scratch.top_level = top_level;
         // A damaged path gives no depth; what is wrong with it is found on the way.
         self.leaf_depth = leaf_depth(self.walk.pages, root).ok();
         self.visit(root, Bounds::default(), 0)?;
@@ -250,8 +251,8 @@ impl<'w, 'a> Walker<'w, 'a> {
     }
 
     fn check_window(&mut self) -> Result<()> {
-        self.window
-            .as_mut()
-            .map_or(Ok(()), |window| window.check(self.walk))
+        self.window.as_mut().map_or(Ok(()), |window| {
+            window.check(self.walk, self.scratch.top_level)
+        })
     }
 }

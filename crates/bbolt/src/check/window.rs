@@ -53,7 +53,7 @@ impl Window {
     }
 
     /// Checks all leaves and empties the window.
-    pub fn check(&mut self, walk: &Walk<'_>) -> Result<()> {
+    pub fn check(&mut self, walk: &Walk<'_>, top_level: bool) -> Result<()> {
         self.leaves.sort_unstable_by_key(|leaf| leaf.id);
         let next = AtomicUsize::new(0);
         let this: &Self = self;
@@ -64,9 +64,9 @@ impl Window {
         };
         let outcome = std::thread::scope(|scope| {
             let started: Vec<_> = (0..helpers)
-                .map(|_| scope.spawn(|| this.check_share(walk, &next)))
+                .map(|_| scope.spawn(|| this.check_share(walk, &next, top_level)))
                 .collect();
-            let own = this.check_share(walk, &next);
+            let own = this.check_share(walk, &next, top_level);
             started.into_iter().fold(own, |outcome, thread| {
                 let theirs = thread
                     .join()
@@ -80,11 +80,11 @@ impl Window {
     }
 
     /// Takes one read's worth of leaves after the other until none is left.
-    fn check_share(&self, walk: &Walk<'_>, next: &AtomicUsize) -> Result<()> {
+    fn check_share(&self, walk: &Walk<'_>, next: &AtomicUsize, top_level: bool) -> Result<()> {
         let page_bytes = walk.pages.page_bytes();
         let batch = READ_BYTES.checked_div(page_bytes).unwrap_or(0).max(1);
         let mut buffer = vec![0; batch.saturating_mul(page_bytes)];
-        let mut walker = Walker::alone(walk);
+        let mut walker = Walker::alone(walk, top_level);
         loop {
             let start = next.fetch_add(batch, Ordering::Relaxed);
             let Some(share) = self.leaves.get(start..).filter(|share| !share.is_empty()) else {
