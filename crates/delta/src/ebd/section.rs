@@ -1,0 +1,198 @@
+//! Sections: `kind (4) | flags u32 | body length u32 | CRC32C of these 12 bytes and the body u32 | body`.
+
+use crate::error::{Error, Result};
+use crate::wire::LittleEndian;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+pub(crate) const SECTION_HEAD_BYTES: usize = 16;
+/// Who does not know the kind may skip the section.
+pub(crate) const FLAG_OPTIONAL: u32 = 1;
+/// The last revision of the block was not complete when the block was sealed.
+pub(crate) const FLAG_OPEN: u32 = 2;
+
+/// What a section is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    Block,
+    Leases,
+    Index,
+    /// A kind that this build does not know and may skip.
+    Skipped,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SectionHead {
+    pub(crate) section: Section,
+    pub(crate) flags: u32,
+    pub(crate) body_bytes: usize,
+    crc: u32,
+    /// CRC32C of the first 12 bytes, to be continued over the body.
+    crc_of_head: u32,
+}
+
+impl Section {
+    fn kind(self) -> [u8; 4] {
+        match self {
+            Self::Block => *b"EVTS",
+            Self::Leases => *b"LEAS",
+            Self::Index => *b"INDX",
+            Self::Skipped => *b"\0\0\0\0",
+        }
+    }
+}
+
+impl SectionHead {
+    /// Head and body as they stand in a file.
+    pub(crate) fn encode(section: Section, flags: u32, body: &[&[u8]]) -> Result<[u8; SECTION_HEAD_BYTES]> {
+        let length = body.iter().map(|part| part.len()).sum::<usize>();
+        let length = u32::try_from(length)
+            .map_err(|_| Error::Unsupported(format!("a section of {length} bytes does not fit its 32-bit length")))?;
+        let mut front = Vec::with_capacity(SECTION_HEAD_BYTES);
+        front.extend_from_slice(&section.kind());
+        front.extend_from_slice(&flags.to_le_bytes());
+        front.extend_from_slice(&length.to_le_bytes());
+        let crc = body.iter().fold(crc32c::crc32c(&front), |crc, part| crc32c::crc32c_append(crc, part));
+        front.extend_from_slice(&crc.to_le_bytes());
+        front.try_into().map_err(|_| Error::corrupt("section head"))
+    }
+
+    /// Reads a head; an unknown kind is skipped only if it says that it may be.
+    pub(crate) fn decode(bytes: &[u8; SECTION_HEAD_BYTES]) -> Result<Self> {
+        let mut fields = LittleEndian::new(bytes, ".ebd section");
+        let kind = fields.array::<4>()?;
+        let flags = fields.u32()?;
+        let body_bytes = fields.u32()? as usize;
+        let crc = fields.u32()?;
+        let section = [Section::Block, Section::Leases, Section::Index].into_iter().find(|known| known.kind() == kind);
+        let section = match section {
+            Some(known) => known,
+            None if flags & FLAG_OPTIONAL != 0 => Section::Skipped,
+            None => {
+                return Err(Error::Unsupported(format!(
+                    ".ebd section \"{}\" is not known and not optional; use the release that wrote the file",
+                    kind.escape_ascii()
+                )));
+            }
+        };
+        let crc_of_head = crc32c::crc32c(bytes.get(..12).unwrap_or_default());
+        Ok(Self { section, flags, body_bytes, crc, crc_of_head })
+    }
+
+    /// Compares the stored checksum with that of head and body.
+    pub(crate) fn check_body(&self, body: &[u8], offset: u64) -> Result<()> {
+        self.check_crc(crc32c::crc32c_append(self.crc_of_head, body), offset)
+    }
+
+    fn check_crc(&self, crc: u32, offset: u64) -> Result<()> {
+        if crc == self.crc {
+            return Ok(());
+        }
+        Err(Error::Checksum(format!("section at byte {offset}: CRC32C is {crc:08x}, stored is {:08x}", self.crc)))
+    }
+}
+
+/// Reads a file front to back by position, digesting what it reads.
+pub(crate) struct Input {
+    file: File,
+    offset: u64,
+    /// Where sections must end.
+    limit: u64,
+    digest: Sha256,
+}
+
+/// Piece in which a body is read that nobody needs as a whole.
+const PIECE_BYTES: usize = 64 << 10;
+
+impl Input {
+    pub(crate) fn new(file: File, limit: u64) -> Self {
+        Self { file, offset: 0, limit, digest: Sha256::new() }
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(crate) fn remaining(&self) -> u64 {
+        self.limit.saturating_sub(self.offset)
+    }
+
+    /// Moves the end, and thereby what may be read.
+    pub(crate) fn set_limit(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+
+    /// Continues reading elsewhere; the digest is then meaningless.
+    pub(crate) fn seek(&mut self, offset: u64) {
+        self.offset = offset;
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The digest of everything read so far; reading may go on.
+    pub(crate) fn digest(&self) -> Sha256 {
+        self.digest.clone()
+    }
+
+    /// Fills `out`; the bytes must lie before the limit.
+    pub(crate) fn read(&mut self, out: &mut [u8], what: &str) -> Result<()> {
+        self.must_hold(out.len(), what)?;
+        self.file.read_exact_at(out, self.offset).map_err(Error::io("read"))?;
+        self.digest.update(&*out);
+        self.offset += out.len() as u64;
+        Ok(())
+    }
+
+    pub(crate) fn read_array<const N: usize>(&mut self, what: &str) -> Result<[u8; N]> {
+        let mut out = [0; N];
+        self.read(&mut out, what)?;
+        Ok(out)
+    }
+
+    /// Reads `length` bytes into `out`, after comparing the length with what is left.
+    pub(crate) fn read_vec(&mut self, length: usize, out: &mut Vec<u8>, what: &str) -> Result<()> {
+        self.must_hold(length, what)?;
+        // Cleared first: `resize` must not copy what is about to be overwritten.
+        out.clear();
+        out.resize(length, 0);
+        self.read(out, what)
+    }
+
+    fn must_hold(&self, length: usize, what: &str) -> Result<()> {
+        if length as u64 <= self.remaining() {
+            return Ok(());
+        }
+        let (offset, left) = (self.offset, self.remaining());
+        Err(Error::truncated(format!("{what} at byte {offset}: {length} bytes announced, {left} left")))
+    }
+
+    /// The next section's head, or `None` at the limit.
+    pub(crate) fn next_head(&mut self) -> Result<Option<SectionHead>> {
+        if self.remaining() == 0 {
+            return Ok(None);
+        }
+        let head = SectionHead::decode(&self.read_array("section head")?)?;
+        self.must_hold(head.body_bytes, "section body")?;
+        Ok(Some(head))
+    }
+
+    /// Hands the body of a section to `each` in pieces and compares its checksum: for bodies of any size, and for
+    /// sections of unknown kind.
+    pub(crate) fn stream(&mut self, head: &SectionHead, mut each: impl FnMut(&[u8])) -> Result<()> {
+        let offset = self.offset;
+        let mut crc = head.crc_of_head;
+        let mut left = head.body_bytes;
+        let mut piece = Vec::new();
+        while left > 0 {
+            let taken = left.min(PIECE_BYTES);
+            self.read_vec(taken, &mut piece, "section body")?;
+            crc = crc32c::crc32c_append(crc, &piece);
+            each(&piece);
+            left -= taken;
+        }
+        head.check_crc(crc, offset)
+    }
+}
