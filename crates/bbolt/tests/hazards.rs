@@ -113,7 +113,7 @@ fn hazard_24_bad_freelist_is_reported_and_the_data_is_readable() {
 #[test]
 fn hazard_24_freelist_with_wrong_ids() {
     let dir = tempfile::tempdir().unwrap();
-    let cases: [(&dyn Fn(&mut Raw), &[Kind]); 8] = [
+    let cases: [(Damage<'_>, &[Kind]); 8] = [
         (&|raw| add_free(raw, |free| free.to_vec(), false), &[]),
         (&|raw| add_free(raw, |free| free.to_vec(), true), &[]),
         (
@@ -175,6 +175,8 @@ fn hazard_24_freelist_with_70000_ids() {
     let found = report(&raw.write(dir.path()));
     assert!(found.is_ok(), "{found:#?}");
 }
+
+type Damage<'a> = &'a dyn Fn(&mut Raw);
 
 /// Three free pages and a freelist that lists what `choose` makes of them.
 fn add_free(raw: &mut Raw, choose: impl FnOnce(&[u64]) -> Vec<u64>, escaped: bool) {

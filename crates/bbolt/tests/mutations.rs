@@ -70,6 +70,12 @@ fn each_mutation_gets_a_verdict() {
             !sound || is_readable(&readable),
             "seed {seed}, round {round}: the check passes, the scan fails: {readable:?}"
         );
+        if sound && extended {
+            assert!(
+                exercise::check(&path),
+                "seed {seed}, round {round}: damaged by the append"
+            );
+        }
         noticed += u64::from(!sound);
         unreadable += u64::from(readable.is_err());
         refused += u64::from(!extended);

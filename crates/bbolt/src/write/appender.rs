@@ -3,6 +3,7 @@
 use crate::bucket::{BUCKET_HEADER_BYTES, BucketHeader};
 use crate::db::MAX_BUCKETS;
 use crate::file::PageFile;
+use crate::write::lock::Lock;
 use crate::write::resume::{resume_inline, resume_tree};
 use crate::write::sink::PageSink;
 use crate::write::tree::{Root, TreeWriter};
@@ -20,6 +21,7 @@ pub struct Appender {
     sink: PageSink,
     /// Values of the top-level buckets, as the next commit will write them.
     buckets: BTreeMap<Vec<u8>, Vec<u8>>,
+    _lock: Lock,
 }
 
 impl Appender {
@@ -28,16 +30,16 @@ impl Appender {
         let path = path.as_ref();
         let opened = OpenOptions::new().read(true).write(true).open(path);
         let file = opened.map_err(|error| Error::io("open", path, error))?;
-        lock::exclusive(&file, path)?;
+        let lock = lock::exclusive(&file, path)?;
         let db = Db {
             pages: PageFile::new(file, path)?,
         };
         db.refuse_cut_file()?;
         let buckets = db.bucket_values()?.into_iter().collect();
-        Self::new(db, buckets)
+        Self::new(db, buckets, lock)
     }
 
-    pub(crate) fn new(db: Db, buckets: BTreeMap<Vec<u8>, Vec<u8>>) -> Result<Self> {
+    pub(crate) fn new(db: Db, buckets: BTreeMap<Vec<u8>, Vec<u8>>, lock: Lock) -> Result<Self> {
         let PageFile {
             file, path, meta, ..
         } = &db.pages;
@@ -45,7 +47,12 @@ impl Appender {
             .try_clone()
             .map_err(|error| Error::io("open", path, error))?;
         let sink = PageSink::new(file, path, meta.page_size as usize, meta.high_water)?;
-        Ok(Self { db, sink, buckets })
+        Ok(Self {
+            db,
+            sink,
+            buckets,
+            _lock: lock,
+        })
     }
 
     /// Gives the bucket new content, and creates it if it is not there. Memory does not grow with the content.

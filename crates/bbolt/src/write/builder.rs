@@ -28,7 +28,7 @@ impl Builder {
             .create_new(true)
             .open(path);
         let file = created.map_err(|error| Error::io("create", path, error))?;
-        lock::exclusive(&file, path)?;
+        let lock = lock::exclusive(&file, path)?;
         let meta = Meta {
             page_size,
             root: 0,
@@ -49,6 +49,6 @@ impl Builder {
             file_bytes: 0,
             pages: FIRST_PAGE,
         };
-        Appender::new(Db { pages }, BTreeMap::new())
+        Appender::new(Db { pages }, BTreeMap::new(), lock)
     }
 }

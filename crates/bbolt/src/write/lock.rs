@@ -21,9 +21,22 @@ impl FileLock {
     }
 }
 
-pub(crate) fn exclusive(file: &File, path: &Path) -> Result<()> {
+/// Held until it is dropped. Closing the file would not do: a child that this process is just starting has a copy of
+/// the descriptor for a moment, and keeps the lock with it.
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+pub(crate) fn exclusive(file: &File, path: &Path) -> Result<Lock> {
+    let own = file
+        .try_clone()
+        .map_err(|error| Error::io("open", path, error))?;
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(()),
+        Ok(()) => Ok(Lock(own)),
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let holder = file.metadata().ok().and_then(|stat| holder(stat.ino()));
             Err(Error::Locked {

@@ -1,6 +1,11 @@
 //! Small files in every shape, and hands to damage them with.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first thing that is not as said"
+)]
 
 use bbolt::{Appender, Builder};
 use std::path::{Path, PathBuf};
