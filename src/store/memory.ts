@@ -98,7 +98,8 @@ export class MemoryStore implements Store {
     checkKey('store put', key);
     checkPutBytes(key, content);
     throwIfCancelled('store put', key, options.signal);
-    return this.#place(key, content.slice());
+    // A Buffer's own `slice` would share the caller's memory.
+    return this.#place(key, new Uint8Array(content));
   }
 
   async delete(key: string, options: StoreOptions = {}): Promise<void> {

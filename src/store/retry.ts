@@ -146,7 +146,8 @@ class Tries {
   /** Returns when it is time to try again; throws when it is not worth it, not allowed, or the caller has left. */
   async failed(error: unknown): Promise<void> {
     const signal = this.#signal;
-    if (!isRetryable(error) || signal?.aborted) throw error;
+    if (!isRetryable(error)) throw error;
+    if (signal?.aborted) throw cancelled(error.op ?? 'store', error.object ?? '', signal);
     this.#failed += 1;
     this.#since = 0;
     if (this.#failed >= this.#options.tries) throw gaveUp(error, this.#failed);

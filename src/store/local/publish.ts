@@ -1,13 +1,17 @@
 /** Gives a finished hidden file its name, without ever replacing what has that name already. */
 import { createHash } from 'node:crypto';
-import { constants, link, lstat, open, rename, unlink } from 'node:fs/promises';
+import { constants, type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { sleep } from '../../base/abort.js';
 import { BackupError } from '../../errors.js';
 import { throwIfCancelled } from '../cancel.js';
 import { errnoOf, localFault } from './faults.js';
 import { tempName } from './temp.js';
 
 const OP = 'store put';
+/** A claim is held for one rename: who still meets one after a second has met that of a writer that is gone. */
+const CLAIM_TRIES = 50;
+const CLAIM_WAIT_MS = 20;
 const READ_CHUNK_BYTES = 1024 * 1024;
 /** Answers of file systems without hard links (FAT, SMB, many FUSE mounts). */
 const NO_LINKS = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EINVAL', 'EMLINK']);
@@ -70,10 +74,7 @@ export async function syncDirectory(path: string): Promise<void> {
  */
 async function renameUnderClaim(temp: string, target: string): Promise<boolean> {
   const claim = `${dirname(target)}/${claimName(target)}`;
-  const held = await open(claim, 'wx', 0o600).catch((error: unknown) => {
-    if (errnoOf(error) === 'EEXIST') throw claimed(target, claim);
-    throw error;
-  });
+  const held = await takeClaim(claim, target);
   try {
     await held.writeFile(tempName('claim'));
     const there = await lstat(target).then(
@@ -88,6 +89,18 @@ async function renameUnderClaim(temp: string, target: string): Promise<boolean> 
   } finally {
     await held.close();
     await unlink(claim);
+  }
+}
+
+async function takeClaim(claim: string, target: string): Promise<FileHandle> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await open(claim, 'wx', 0o600);
+    } catch (error) {
+      if (errnoOf(error) !== 'EEXIST') throw error;
+      if (tries === CLAIM_TRIES) throw claimed(target, claim);
+    }
+    await sleep(CLAIM_WAIT_MS);
   }
 }
 
