@@ -13,6 +13,7 @@ import {
 import { channelCredentials, type EtcdConnection, grpcTarget } from './connection.js';
 import { etcdFailure } from './failure.js';
 import { decodeToken, encodeAuthenticate } from './proto.js';
+import type { ReadAhead } from './read-ahead.js';
 import { TokenSource } from './token.js';
 
 /** The largest message taken: an event of 512 MiB is the bound of the delta format; one response may hold two. */
@@ -31,6 +32,11 @@ export interface ChannelOptions {
 export interface UnaryOptions {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+}
+
+export interface DuplexOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly readAhead: ReadAhead;
 }
 
 export class RawChannel {
@@ -76,17 +82,18 @@ export class RawChannel {
 
   async serverStream(method: string, request: Buffer): Promise<ClientReadableStream<Buffer>> {
     const metadata = await this.#streamMetadata(method);
-    return this.#client.makeServerStreamRequest(method, asIs, asIs, request, metadata);
+    return quiet(this.#client.makeServerStreamRequest(method, asIs, asIs, request, metadata));
   }
 
-  /** `headers` are added to the token: `hasleader` makes etcd end a watch when its member has lost the leader. */
-  async duplex(
-    method: string,
-    headers: Readonly<Record<string, string>> = {},
-  ): Promise<ClientDuplexStream<Buffer, Buffer>> {
+  /** `headers` are added to the token. */
+  async duplex(method: string, options: DuplexOptions): Promise<ClientDuplexStream<Buffer, Buffer>> {
     const metadata = await this.#streamMetadata(method);
-    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
-    return this.#client.makeBidiStreamRequest(method, asIs, asIs, metadata);
+    for (const [name, value] of Object.entries(options.headers)) metadata.set(name, value);
+    return quiet(
+      this.#client.makeBidiStreamRequest(method, asIs, asIs, metadata, {
+        interceptors: [options.readAhead.interceptor],
+      }),
+    );
   }
 
   close(): void {
@@ -138,6 +145,12 @@ function unary(
     const cancel = () => call.cancel();
     signal?.addEventListener('abort', cancel, { once: true });
   });
+}
+
+/** A cancelled stream emits `error` although nobody reads it any more; without a listener that ends the process. */
+function quiet<S extends ClientReadableStream<Buffer> | ClientDuplexStream<Buffer, Buffer>>(stream: S): S {
+  stream.on('error', () => undefined);
+  return stream;
 }
 
 function asIs(bytes: Buffer): Buffer {

@@ -11,6 +11,15 @@ export function etcdFailure(error: unknown, op: string, object: string): BackupE
   return new BackupError(verdict.code, details, { op, object, cause: error, ...hint });
 }
 
+/** As `etcdFailure`, for a stream: one that broke without a reason that we know is worth another try. */
+export function streamFailure(error: unknown, op: string, object: string): BackupError {
+  const failure = etcdFailure(error, op, object);
+  if (!isGrpcFailure(error) || !UNEXPLAINED.has(failure.code)) return failure;
+  return new BackupError('UNAVAILABLE', statusOf(error).details, { op, object, cause: error });
+}
+
+const UNEXPLAINED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['INTERNAL', 'CANCELLED']);
+
 /** The token was dropped (expiry, restart of etcd) or the users changed since: a new Authenticate cures both. */
 export function isTokenFailure(error: unknown): boolean {
   const { details } = statusOf(error);
@@ -65,6 +74,11 @@ const BY_STATUS: ReadonlyMap<Status, ErrorCode> = new Map([
 function verdictOf(code: Status, details: string): Verdict {
   const byText = BY_TEXT.find(([pattern]) => pattern.test(details));
   return byText === undefined ? { code: BY_STATUS.get(code) ?? 'INTERNAL' } : byText[1];
+}
+
+/** Else it is a fault of our own, or of a sink: never retried. */
+function isGrpcFailure(error: unknown): boolean {
+  return typeof (error as Partial<StatusObject>).code === 'number';
 }
 
 function statusOf(error: unknown): { code: Status; details: string } {

@@ -1,6 +1,6 @@
 /**
- * The few etcd messages that TypeScript encodes or decodes itself, over raw gRPC. Events, keys and values are not
- * here: those bytes are read natively. Unknown fields are skipped, so a message lists only what is used.
+ * The few etcd messages that TypeScript encodes or decodes itself, over raw gRPC. Watch and snapshot
+ * responses are not here: they are read natively. Unknown fields are skipped, so a message lists only what is used.
  */
 import protobuf from 'protobufjs/light.js';
 
@@ -26,13 +26,6 @@ const root = protobuf.Root.fromJSON({
       cancel_request: ['WatchCancelRequest', 2],
       progress_request: ['WatchProgressRequest', 3],
     }),
-    SnapshotRequest: message({}),
-    SnapshotResponse: message({
-      header: ['ResponseHeader', 1],
-      remaining_bytes: ['uint64', 2],
-      blob: ['bytes', 3],
-      version: ['string', 4],
-    }),
     AuthenticateRequest: message({ name: ['string', 1], password: ['string', 2] }),
     AuthenticateResponse: message({ header: ['ResponseHeader', 1], token: ['string', 2] }),
     TxnResponse: message({ header: ['ResponseHeader', 1], succeeded: ['bool', 2] }),
@@ -48,7 +41,6 @@ const root = protobuf.Root.fromJSON({
 
 const types = {
   WatchRequest: root.lookupType('WatchRequest'),
-  SnapshotResponse: root.lookupType('SnapshotResponse'),
   AuthenticateRequest: root.lookupType('AuthenticateRequest'),
   AuthenticateResponse: root.lookupType('AuthenticateResponse'),
   TxnResponse: root.lookupType('TxnResponse'),
@@ -76,28 +68,6 @@ export function encodeWatchCancel(watchId: bigint): Buffer {
 
 export function encodeWatchProgress(): Buffer {
   return encode(types.WatchRequest, { progress_request: {} });
-}
-
-export interface SnapshotPart {
-  readonly remainingBytes: bigint;
-  /** A view of the message's bytes. */
-  readonly blob: Buffer;
-  /** Storage version of the sender; only etcd 3.6 and newer say it. */
-  readonly version: string | undefined;
-}
-
-export function decodeSnapshotPart(message: Buffer): SnapshotPart {
-  const part = types.SnapshotResponse.decode(message) as unknown as {
-    remaining_bytes: Int64;
-    blob: Uint8Array;
-    version: string;
-  };
-  const blob = Buffer.from(part.blob.buffer, part.blob.byteOffset, part.blob.byteLength);
-  return {
-    remainingBytes: toBigInt(part.remaining_bytes),
-    blob,
-    version: part.version === '' ? undefined : part.version,
-  };
 }
 
 export function encodeAuthenticate(name: string, password: string): Buffer {
