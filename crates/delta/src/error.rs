@@ -105,7 +105,11 @@ impl<T> InFile<T> for Result<T> {
     fn in_file(self, op: &'static str, path: &Path) -> Result<T> {
         self.map_err(|error| match error {
             Error::In { .. } | Error::Cancelled(_) => error,
-            source => Error::In { op, object: path.display().to_string(), source: Box::new(source) },
+            source => Error::In {
+                op,
+                object: path.display().to_string(),
+                source: Box::new(source),
+            },
         })
     }
 }

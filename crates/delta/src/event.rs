@@ -67,9 +67,14 @@ impl<'a> Change<'a> {
         let kind = match kind {
             0 => Kind::Put,
             1 => Kind::Delete,
-            other => return Err(Error::Unsupported(format!("{MESSAGE}: event type {other} is neither PUT nor DELETE"))),
+            other => {
+                return Err(Error::Unsupported(format!(
+                    "{MESSAGE}: event type {other} is neither PUT nor DELETE"
+                )));
+            }
         };
-        let kv = kv.ok_or_else(|| Error::corrupt(format!("{MESSAGE}: it has no key-value pair")))?;
+        let kv =
+            kv.ok_or_else(|| Error::corrupt(format!("{MESSAGE}: it has no key-value pair")))?;
         let kv = KeyValueRef::decode(kv).map_err(in_message("mvccpb.KeyValue"))?;
         let change = Change { kind, kv };
         change.check()?;
@@ -79,18 +84,32 @@ impl<'a> Change<'a> {
     /// The part that ordering needs.
     #[must_use]
     pub fn head(&self) -> EventHead {
-        let lease = if self.kind == Kind::Put { self.kv.lease } else { 0 };
-        EventHead { kind: self.kind, mod_revision: self.kv.mod_revision, lease }
+        let lease = if self.kind == Kind::Put {
+            self.kv.lease
+        } else {
+            0
+        };
+        EventHead {
+            kind: self.kind,
+            mod_revision: self.kv.mod_revision,
+            lease,
+        }
     }
 
     /// Checks what holds for every event that etcd sends.
     pub(crate) fn check(&self) -> Result<()> {
         let kv = &self.kv;
         if kv.key.is_empty() {
-            return Err(Error::corrupt(format!("{MESSAGE}: the event at revision {} has no key", kv.mod_revision)));
+            return Err(Error::corrupt(format!(
+                "{MESSAGE}: the event at revision {} has no key",
+                kv.mod_revision
+            )));
         }
         if kv.mod_revision <= 0 {
-            return Err(Error::corrupt(format!("{MESSAGE}: revision {} is not above 0", kv.mod_revision)));
+            return Err(Error::corrupt(format!(
+                "{MESSAGE}: revision {} is not above 0",
+                kv.mod_revision
+            )));
         }
         let created = 0 < kv.create_revision && kv.create_revision <= kv.mod_revision;
         if self.kind == Kind::Put && !(created && kv.version > 0) {
@@ -130,8 +149,20 @@ impl<'a> Change<'a> {
 
 /// Bytes that the canonical pair takes.
 fn pair_len(kv: &KeyValueRef<'_>) -> usize {
-    let bytes = |slice: &[u8]| if slice.is_empty() { 0 } else { 1 + varint_len(slice.len() as u64) + slice.len() };
-    let number = |number: i64| if number == 0 { 0 } else { 1 + varint_len(number.cast_unsigned()) };
+    let bytes = |slice: &[u8]| {
+        if slice.is_empty() {
+            0
+        } else {
+            1 + varint_len(slice.len() as u64) + slice.len()
+        }
+    };
+    let number = |number: i64| {
+        if number == 0 {
+            0
+        } else {
+            1 + varint_len(number.cast_unsigned())
+        }
+    };
     bytes(kv.key)
         + bytes(kv.value)
         + number(kv.create_revision)
@@ -181,17 +212,36 @@ mod tests {
 
     #[test]
     fn a_deletion_stores_its_key_only() {
-        let kv = KeyValueRef { key: b"k", mod_revision: 9, ..KeyValueRef::default() };
+        let kv = KeyValueRef {
+            key: b"k",
+            mod_revision: 9,
+            ..KeyValueRef::default()
+        };
         let mut record = Vec::new();
-        Change { kind: Kind::Delete, kv }.record(&mut record);
+        Change {
+            kind: Kind::Delete,
+            kv,
+        }
+        .record(&mut record);
         assert_eq!(record, b"\x0A\x01k");
     }
 
     #[test]
     fn what_no_etcd_sends_is_refused() {
-        for bytes in [b"".as_slice(), b"\x12\x00", b"\x08\x02\x12\x03\x0A\x01k", b"\x12\x03\x0A\x01k", b"\x12\x05\x0A\x01k\x18\x05"] {
+        for bytes in [
+            b"".as_slice(),
+            b"\x12\x00",
+            b"\x08\x02\x12\x03\x0A\x01k",
+            b"\x12\x03\x0A\x01k",
+            b"\x12\x05\x0A\x01k\x18\x05",
+        ] {
             assert!(Change::parse(bytes).is_err(), "{bytes:?}");
         }
-        assert_eq!(Change::parse(b"\x08\x02\x12\x05\x0A\x01k\x18\x05").unwrap_err().code(), "UNSUPPORTED");
+        assert_eq!(
+            Change::parse(b"\x08\x02\x12\x05\x0A\x01k\x18\x05")
+                .unwrap_err()
+                .code(),
+            "UNSUPPORTED"
+        );
     }
 }

@@ -59,14 +59,15 @@ mod order;
 pub mod replay;
 pub mod watch;
 mod wire;
-mod write_through;
 pub mod write;
+mod write_through;
 
 pub use bbolt::{Cancel, Cancelled};
 pub use ebd::{Codec, EbdReader, Header, Lease, TRAILER_BYTES, Tail, Trailer};
 pub use error::{Error, Result};
+pub use etcd_data::{Checkpoint, Revision};
 pub use event::{EVENT_BYTES_MAX, EventHead, Kind};
 pub use file::{DeltaFile, Format, LastEvent, Summary, export, last_event, transcode};
-pub use json::Compression;
-pub use replay::{Batch, Checkpoint, Replay};
+pub use json::{Compression, JsonEvent, JsonReader, JsonWriter};
+pub use replay::{Batch, Replay};
 pub use write::{DeltaWriter, Options, Pushed, Recovery, Stats, recover};

@@ -14,7 +14,10 @@ pub(crate) struct MainOrder {
 impl MainOrder {
     /// The first event must be of revision `start`.
     pub(crate) fn starting_at(start: i64) -> Self {
-        Self { next_main: Some(start), last: None }
+        Self {
+            next_main: Some(start),
+            last: None,
+        }
     }
 
     /// The first event may be of any revision.
@@ -25,8 +28,15 @@ impl MainOrder {
     /// The first event must be of revision `main` and has sub-revision `sub`: for a block decoded alone.
     pub(crate) fn inside(main: i64, sub: u64) -> Self {
         let last = sub.checked_sub(1).map(|before| (main, before));
-        let next_main = if last.is_some() { main.saturating_add(1) } else { main };
-        Self { next_main: Some(next_main), last }
+        let next_main = if last.is_some() {
+            main.saturating_add(1)
+        } else {
+            main
+        };
+        Self {
+            next_main: Some(next_main),
+            last,
+        }
     }
 
     /// Takes the next event's main revision; its sub-revision.
@@ -67,10 +77,16 @@ impl MainOrder {
             None => format!("the first revision must be {next}"),
         };
         if main < next {
-            return Error::NotSorted(format!("an event of revision {main} is out of order: {before}"));
+            return Error::NotSorted(format!(
+                "an event of revision {main} is out of order: {before}"
+            ));
         }
         let what = format!("the next event is of revision {main}, {before}");
-        Error::RevisionGap { first_missing: next, last_missing: main.saturating_sub(1), what }
+        Error::RevisionGap {
+            first_missing: next,
+            last_missing: main.saturating_sub(1),
+            what,
+        }
     }
 }
 
@@ -81,19 +97,32 @@ mod tests {
     #[test]
     fn subs_count_within_a_main_and_mains_are_consecutive() {
         let mut order = MainOrder::anywhere();
-        let subs: Vec<u64> = [7, 7, 7, 8, 9, 9].iter().map(|&main| order.step(main).unwrap()).collect();
+        let subs: Vec<u64> = [7, 7, 7, 8, 9, 9]
+            .iter()
+            .map(|&main| order.step(main).unwrap())
+            .collect();
         assert_eq!(subs, [0, 1, 2, 0, 0, 1]);
         assert_eq!(order.step(8).unwrap_err().code(), "NOT_SORTED");
         match order.step(12).unwrap_err() {
-            Error::RevisionGap { first_missing, last_missing, .. } => assert_eq!((first_missing, last_missing), (10, 11)),
+            Error::RevisionGap {
+                first_missing,
+                last_missing,
+                ..
+            } => assert_eq!((first_missing, last_missing), (10, 11)),
             other => panic!("{other}"),
         }
     }
 
     #[test]
     fn a_start_is_binding() {
-        assert_eq!(MainOrder::starting_at(5).step(6).unwrap_err().code(), "REVISION_GAP");
-        assert_eq!(MainOrder::starting_at(5).step(4).unwrap_err().code(), "NOT_SORTED");
+        assert_eq!(
+            MainOrder::starting_at(5).step(6).unwrap_err().code(),
+            "REVISION_GAP"
+        );
+        assert_eq!(
+            MainOrder::starting_at(5).step(4).unwrap_err().code(),
+            "NOT_SORTED"
+        );
         assert_eq!(MainOrder::starting_at(5).step(5).unwrap(), 0);
         assert_eq!(MainOrder::starting_at(1).step(1).unwrap(), 0);
     }

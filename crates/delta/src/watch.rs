@@ -45,7 +45,10 @@ pub fn parse_head(response: &[u8]) -> Result<WatchHead> {
             3 => head.created = value.varint(field).map_err(&wrong)? != 0,
             4 => head.canceled = value.varint(field).map_err(&wrong)? != 0,
             5 => head.compact_revision = value.int64(field).map_err(&wrong)?,
-            6 => head.cancel_reason = String::from_utf8_lossy(value.bytes(field).map_err(&wrong)?).into_owned(),
+            6 => {
+                head.cancel_reason =
+                    String::from_utf8_lossy(value.bytes(field).map_err(&wrong)?).into_owned()
+            }
             7 => head.fragment = value.varint(field).map_err(&wrong)? != 0,
             EVENTS => drop(value.bytes(field).map_err(&wrong)?),
             _ => {}
@@ -78,7 +81,9 @@ impl<'a> WatchEvents<'a> {
     /// Starts at the first event.
     #[must_use]
     pub fn new(response: &'a [u8]) -> Self {
-        Self { fields: Fields::new(response) }
+        Self {
+            fields: Fields::new(response),
+        }
     }
 
     /// The next event's bytes, exactly as sent, and its head.

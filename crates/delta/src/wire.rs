@@ -1,6 +1,8 @@
 //! The pieces of the protobuf wire format that this crate uses, with its errors.
 
-pub(crate) use etcd_data::proto::{Fields, put_bytes_field, put_varint, put_varint_field, take_varint, varint_len};
+pub(crate) use etcd_data::proto::{
+    Fields, put_bytes_field, put_varint, put_varint_field, take_varint, varint_len,
+};
 
 use crate::error::{Error, Result};
 use etcd_data::proto::ProtoError;
@@ -18,9 +20,14 @@ pub(crate) fn in_message(message: &'static str) -> impl Fn(ProtoError) -> Error 
 pub(crate) fn take_delimited<'a>(bytes: &mut &'a [u8], message: &'static str) -> Result<&'a [u8]> {
     let mut rest = *bytes;
     let length = take_varint(&mut rest).map_err(in_message(message))?;
-    let taken = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+    let taken = usize::try_from(length)
+        .ok()
+        .and_then(|length| rest.split_at_checked(length));
     let (head, tail) = taken.ok_or_else(|| {
-        Error::truncated(format!("{message}: {length} bytes announced, {} left", rest.len()))
+        Error::truncated(format!(
+            "{message}: {length} bytes announced, {} left",
+            rest.len()
+        ))
     })?;
     *bytes = tail;
     Ok(head)
@@ -48,10 +55,13 @@ impl<'a> LittleEndian<'a> {
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (head, tail) = self
-            .rest
-            .split_first_chunk::<N>()
-            .ok_or_else(|| Error::truncated(format!("{}: {N} bytes expected, {} left", self.what, self.rest.len())))?;
+        let (head, tail) = self.rest.split_first_chunk::<N>().ok_or_else(|| {
+            Error::truncated(format!(
+                "{}: {N} bytes expected, {} left",
+                self.what,
+                self.rest.len()
+            ))
+        })?;
         self.rest = tail;
         Ok(*head)
     }
@@ -92,7 +102,10 @@ mod tests {
     #[test]
     fn a_length_beyond_the_end_is_refused_before_use() {
         let mut bytes: &[u8] = b"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01ab";
-        assert_eq!(take_delimited(&mut bytes, "event").unwrap_err().code(), "TRUNCATED");
+        assert_eq!(
+            take_delimited(&mut bytes, "event").unwrap_err().code(),
+            "TRUNCATED"
+        );
         let mut bytes: &[u8] = b"\x02abc";
         assert_eq!(take_delimited(&mut bytes, "event").unwrap(), b"ab");
         assert_eq!(bytes, b"c");

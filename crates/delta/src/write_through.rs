@@ -17,8 +17,17 @@ pub(crate) struct HashingFile {
 impl HashingFile {
     /// Creates a file that must not exist yet.
     pub(crate) fn create(path: &Path) -> Result<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(Error::io("create"))?;
-        Ok(Self { file, path: path.to_owned(), digest: Sha256::new(), bytes: 0 })
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(Error::io("create"))?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            digest: Sha256::new(),
+            bytes: 0,
+        })
     }
 
     /// Syncs file and directory; SHA-256 and length of the file.

@@ -26,7 +26,12 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
             events.push(if delete {
                 Event::delete(main, &key)
             } else {
-                Event { version, lease, create: 1 + version % main, ..Event::put(main, &key, &value) }
+                Event {
+                    version,
+                    lease,
+                    create: 1 + version % main,
+                    ..Event::put(main, &key, &value)
+                }
             });
         }
         events
@@ -63,17 +68,38 @@ fn the_trailer_alone_tells_what_the_file_holds() {
     let dir = Dir::new();
     let path = dir.path("a.ebd");
     let events = history(1, 100, 500);
-    let written = write_ebd(&path, &events, &Options { block_bytes: 4096, ..Options::default() });
+    let written = write_ebd(
+        &path,
+        &events,
+        &Options {
+            block_bytes: 4096,
+            ..Options::default()
+        },
+    );
     let bytes = std::fs::read(&path).unwrap();
     let end = &bytes[bytes.len() - delta::TRAILER_BYTES..];
     let tail = delta::Tail::decode(end, bytes.len() as u64).unwrap();
-    assert_eq!((tail.trailer.first_revision, tail.trailer.last_revision), (101, 600));
+    assert_eq!(
+        (tail.trailer.first_revision, tail.trailer.last_revision),
+        (101, 600)
+    );
     assert_eq!(tail.trailer.events, events.len() as u64);
-    assert_eq!(tail.trailer.revision_events_max, written.revision_events_max);
+    assert_eq!(
+        tail.trailer.revision_events_max,
+        written.revision_events_max
+    );
     let start = tail.trailer.index_offset as usize + 16;
-    let index = delta::ebd::IndexEntry::decode_all(&bytes[start..bytes.len() - delta::TRAILER_BYTES]).unwrap();
+    let index =
+        delta::ebd::IndexEntry::decode_all(&bytes[start..bytes.len() - delta::TRAILER_BYTES])
+            .unwrap();
     assert_eq!(index.len() as u64, tail.trailer.blocks);
-    assert_eq!(index.iter().map(|entry| u64::from(entry.events)).sum::<u64>(), tail.trailer.events);
+    assert_eq!(
+        index
+            .iter()
+            .map(|entry| u64::from(entry.events))
+            .sum::<u64>(),
+        tail.trailer.events
+    );
     assert_eq!(index.last().unwrap().offset, tail.trailer.last_block_offset);
 }
 
@@ -82,12 +108,40 @@ fn leases_and_origin_are_kept() {
     let dir = Dir::new();
     let path = dir.path("a.ebd");
     let mut writer = DeltaWriter::create(&path, header(5), &Options::default()).unwrap();
-    let put = Event { lease: -3, ..Event::put(5, b"k", b"v") };
-    assert_eq!(writer.push_response(&response(5, false, &[put.clone()]), 1).unwrap().new_leases, [-3]);
-    let again = Event { version: 2, main: 6, ..put };
-    assert_eq!(writer.push_response(&response(6, false, &[again]), 2).unwrap().new_leases, [] as [i64; 0]);
+    let put = Event {
+        lease: -3,
+        ..Event::put(5, b"k", b"v")
+    };
+    assert_eq!(
+        writer
+            .push_response(&response(5, false, &[put.clone()]), 1)
+            .unwrap()
+            .new_leases,
+        [-3]
+    );
+    let again = Event {
+        version: 2,
+        main: 6,
+        ..put
+    };
+    assert_eq!(
+        writer
+            .push_response(&response(6, false, &[again]), 2)
+            .unwrap()
+            .new_leases,
+        [] as [i64; 0]
+    );
     assert_eq!(writer.leases(), [-3]);
-    let leases = [Lease { id: 9, granted_ttl: 60 }, Lease { id: -3, granted_ttl: i64::MAX }];
+    let leases = [
+        Lease {
+            id: 9,
+            granted_ttl: 60,
+        },
+        Lease {
+            id: -3,
+            granted_ttl: i64::MAX,
+        },
+    ];
     writer.finish(&leases).unwrap();
     let file = DeltaFile::open(&path).unwrap();
     assert_eq!(file.header(), Some(&header(5)));
@@ -99,13 +153,35 @@ fn leases_and_origin_are_kept() {
 fn arrival_times_survive_clocks_that_go_back() {
     let dir = Dir::new();
     let path = dir.path("a.ebd");
-    let times = [1_700_000_000_500, 1_700_000_000_500, 1_600_000_000_000, 1_700_000_000_501, -7];
-    let mut writer = DeltaWriter::create(&path, header(1), &Options { block_bytes: 40, ..Options::default() }).unwrap();
+    let times = [
+        1_700_000_000_500,
+        1_700_000_000_500,
+        1_600_000_000_000,
+        1_700_000_000_501,
+        -7,
+    ];
+    let mut writer = DeltaWriter::create(
+        &path,
+        header(1),
+        &Options {
+            block_bytes: 40,
+            ..Options::default()
+        },
+    )
+    .unwrap();
     for (main, time) in (1..).zip(times) {
-        writer.push_response(&response(main, false, &[Event::put(main, b"k", b"v")]), time).unwrap();
+        writer
+            .push_response(
+                &response(main, false, &[Event::put(main, b"k", b"v")]),
+                time,
+            )
+            .unwrap();
     }
     let summary = writer.finish(&[]).unwrap();
-    assert_eq!((summary.first_time_ms, summary.last_time_ms), (times[0], -7));
+    assert_eq!(
+        (summary.first_time_ms, summary.last_time_ms),
+        (times[0], -7)
+    );
     let mut reader = delta::EbdReader::open(&path).unwrap();
     let mut seen = Vec::new();
     while let Some(block) = reader.next_block().unwrap() {
@@ -122,13 +198,26 @@ fn the_last_event_is_the_same_from_either_format() {
     let dir = Dir::new();
     let (ebd, json) = (dir.path("a.ebd"), dir.path("a.json"));
     let events = history(7, 10, 300);
-    write_ebd(&ebd, &events, &Options { block_bytes: 700, ..Options::default() });
+    write_ebd(
+        &ebd,
+        &events,
+        &Options {
+            block_bytes: 700,
+            ..Options::default()
+        },
+    );
     delta::export(&ebd, &json, Compression::Gzip, &Cancel::never()).unwrap();
     let last = delta::last_event(&ebd, &Cancel::never()).unwrap();
     assert_eq!(last, delta::last_event(&json, &Cancel::never()).unwrap());
     let wanted = events.last().unwrap();
-    assert_eq!((last.key.as_slice(), last.revision.main, last.tombstone), (wanted.key.as_slice(), 310, wanted.delete));
-    assert_eq!(last.revision.sub + 1, events.iter().filter(|event| event.main == 310).count() as i64);
+    assert_eq!(
+        (last.key.as_slice(), last.revision.main, last.tombstone),
+        (wanted.key.as_slice(), 310, wanted.delete)
+    );
+    assert_eq!(
+        last.revision.sub + 1,
+        events.iter().filter(|event| event.main == 310).count() as i64
+    );
     assert_eq!(verify(&ebd).unwrap().last_event, Some(last));
 }
 
@@ -136,9 +225,13 @@ fn the_last_event_is_the_same_from_either_format() {
 fn a_revision_of_50_mb_and_one_of_10000_events_pass_whole() {
     let dir = Dir::new();
     let (ebd, json) = (dir.path("a.ebd"), dir.path("a.json"));
-    let large = (0..50).map(|i| Event::put(7, format!("large{i}").as_bytes(), &vec![i as u8; 1 << 20]));
+    let large =
+        (0..50).map(|i| Event::put(7, format!("large{i}").as_bytes(), &vec![i as u8; 1 << 20]));
     let many = (0..10_000).map(|i| Event::put(8, format!("many{i:05}").as_bytes(), b"v"));
-    let events: Vec<Event> = large.chain(many).chain([Event::put(9, b"one", &vec![9; 3 << 20])]).collect();
+    let events: Vec<Event> = large
+        .chain(many)
+        .chain([Event::put(9, b"one", &vec![9; 3 << 20])])
+        .collect();
     let summary = write_ebd(&ebd, &events, &Options::default());
     assert_eq!((summary.first_revision, summary.last_revision), (7, 9));
     assert_eq!(summary.revision_events_max, 10_000);

@@ -4,7 +4,9 @@ use crate::ebd::Codec;
 use crate::error::{Error, Result};
 use crate::event::{Change, EVENT_BYTES_MAX};
 use crate::order::MainOrder;
-use crate::wire::{LittleEndian, in_message, put_varint, take_delimited, take_varint, unzigzag, zigzag};
+use crate::wire::{
+    LittleEndian, in_message, put_varint, take_delimited, take_varint, unzigzag, zigzag,
+};
 
 pub(crate) const BLOCK_HEAD_BYTES: usize = 56;
 /// Largest payload: one event of the largest size, its length and its mark.
@@ -62,10 +64,18 @@ impl BlockHead {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(BLOCK_HEAD_BYTES);
         out.extend_from_slice(&[u8::from(self.codec == Codec::Zstd), 0, 0, 0]);
-        for number in [self.payload_bytes as u32, self.event_bytes as u32, self.events] {
+        for number in [
+            self.payload_bytes as u32,
+            self.event_bytes as u32,
+            self.events,
+        ] {
             out.extend_from_slice(&number.to_le_bytes());
         }
-        for number in [self.first_revision, self.last_revision, self.first_sub.cast_signed()] {
+        for number in [
+            self.first_revision,
+            self.last_revision,
+            self.first_sub.cast_signed(),
+        ] {
             out.extend_from_slice(&number.to_le_bytes());
         }
         out.extend_from_slice(&self.first_time_ms.to_le_bytes());
@@ -78,7 +88,11 @@ impl BlockHead {
         let codec = match fields.u8()? {
             0 => Codec::None,
             1 => Codec::Zstd,
-            other => return Err(Error::Unsupported(format!(".ebd block: codec {other} is not known"))),
+            other => {
+                return Err(Error::Unsupported(format!(
+                    ".ebd block: codec {other} is not known"
+                )));
+            }
         };
         let zero: [u8; 3] = fields.array()?;
         let head = Self {
@@ -92,13 +106,16 @@ impl BlockHead {
             first_time_ms: fields.i64()?,
             last_time_ms: fields.i64()?,
         };
-        let sizes = head.event_bytes <= head.payload_bytes && head.payload_bytes <= PAYLOAD_BYTES_MAX;
+        let sizes =
+            head.event_bytes <= head.payload_bytes && head.payload_bytes <= PAYLOAD_BYTES_MAX;
         let revisions = 0 < head.first_revision && head.first_revision <= head.last_revision;
         let counts = 0 < head.events && head.events as usize <= head.event_bytes;
         if zero == [0; 3] && sizes && revisions && counts {
             return Ok(head);
         }
-        Err(Error::corrupt(format!(".ebd block head: its numbers contradict each other: {head:?}")))
+        Err(Error::corrupt(format!(
+            ".ebd block head: its numbers contradict each other: {head:?}"
+        )))
     }
 }
 
@@ -111,12 +128,17 @@ pub(crate) struct Decompress {
 impl Decompress {
     pub(crate) fn new() -> Result<Self> {
         let zstd = zstd::bulk::Decompressor::new().map_err(Error::io("decompress"))?;
-        Ok(Self { zstd, payload: Vec::new() })
+        Ok(Self {
+            zstd,
+            payload: Vec::new(),
+        })
     }
 
     /// Decodes the body of a block section whose checksum has been compared.
     pub(crate) fn block<'a>(&'a mut self, body: &'a [u8]) -> Result<Block<'a>> {
-        let (head, stored) = body.split_at_checked(BLOCK_HEAD_BYTES).unwrap_or((body, &[]));
+        let (head, stored) = body
+            .split_at_checked(BLOCK_HEAD_BYTES)
+            .unwrap_or((body, &[]));
         let head = BlockHead::decode(head)?;
         let payload = match head.codec {
             Codec::None => stored,
@@ -129,13 +151,21 @@ impl Decompress {
                 head.payload_bytes
             )));
         }
-        let (events, marks) = payload.split_at_checked(head.event_bytes).unwrap_or((payload, &[]));
-        Ok(Block { head, events, marks })
+        let (events, marks) = payload
+            .split_at_checked(head.event_bytes)
+            .unwrap_or((payload, &[]));
+        Ok(Block {
+            head,
+            events,
+            marks,
+        })
     }
 
     fn decompress(&mut self, stored: &[u8], payload_bytes: usize) -> Result<&[u8]> {
         // The frame's own content size must agree before anything is allocated for it.
-        let content = zstd::zstd_safe::get_frame_content_size(stored).ok().flatten();
+        let content = zstd::zstd_safe::get_frame_content_size(stored)
+            .ok()
+            .flatten();
         if content != Some(payload_bytes as u64) {
             return Err(Error::corrupt(format!(
                 ".ebd block: the zstd frame holds {content:?} bytes, the block's head says {payload_bytes}"
@@ -153,8 +183,19 @@ impl<'a> Block<'a> {
     /// The events in order.
     #[must_use]
     pub fn events(&self) -> Events<'a> {
-        let clock = Clock { rest: self.marks, at: 0, arrived_ms: self.head.first_time_ms, next: None, begun: false };
-        Events { rest: self.events, index: 0, head: self.head, clock }
+        let clock = Clock {
+            rest: self.marks,
+            at: 0,
+            arrived_ms: self.head.first_time_ms,
+            next: None,
+            begun: false,
+        };
+        Events {
+            rest: self.events,
+            index: 0,
+            head: self.head,
+            clock,
+        }
     }
 
     /// Hands every event with its sub-revision to `each`, and checks the block against its head and against `order`.
@@ -214,7 +255,10 @@ impl<'a> Events<'a> {
 
     fn end(&mut self) -> Result<()> {
         if !self.rest.is_empty() {
-            return Err(Error::corrupt(format!(".ebd block: {} bytes behind its last event", self.rest.len())));
+            return Err(Error::corrupt(format!(
+                ".ebd block: {} bytes behind its last event",
+                self.rest.len()
+            )));
         }
         self.clock.end(self.head.last_time_ms)
     }
@@ -239,7 +283,9 @@ impl Clock<'_> {
             self.begun = true;
             self.advance()?;
             if self.next.is_none_or(|mark| mark.index != 0) {
-                return Err(Error::corrupt(".ebd block: its first event has no arrival mark"));
+                return Err(Error::corrupt(
+                    ".ebd block: its first event has no arrival mark",
+                ));
             }
         }
         if let Some(mark) = self.next
@@ -249,7 +295,9 @@ impl Clock<'_> {
             self.at = index;
             self.advance()?;
             if self.next.is_some_and(|next| next.index == index) {
-                return Err(Error::corrupt(format!(".ebd block: event {index} has two arrival marks")));
+                return Err(Error::corrupt(format!(
+                    ".ebd block: event {index} has two arrival marks"
+                )));
             }
         }
         Ok(self.arrived_ms)
@@ -262,15 +310,23 @@ impl Clock<'_> {
         }
         let index = take_varint(&mut self.rest).map_err(in_message("arrival mark"))?;
         let delta_ms = unzigzag(take_varint(&mut self.rest).map_err(in_message("arrival mark"))?);
-        let index = u32::try_from(index).ok().and_then(|index| self.at.checked_add(index));
-        let index = index.ok_or_else(|| Error::corrupt("arrival mark: its event index is out of range"))?;
-        self.next = Some(Mark { index, arrived_ms: self.arrived_ms.wrapping_add(delta_ms) });
+        let index = u32::try_from(index)
+            .ok()
+            .and_then(|index| self.at.checked_add(index));
+        let index =
+            index.ok_or_else(|| Error::corrupt("arrival mark: its event index is out of range"))?;
+        self.next = Some(Mark {
+            index,
+            arrived_ms: self.arrived_ms.wrapping_add(delta_ms),
+        });
         Ok(())
     }
 
     fn end(&self, last_time_ms: i64) -> Result<()> {
         if self.next.is_some() || !self.rest.is_empty() {
-            return Err(Error::corrupt(".ebd block: an arrival mark stands behind its last event"));
+            return Err(Error::corrupt(
+                ".ebd block: an arrival mark stands behind its last event",
+            ));
         }
         if self.arrived_ms != last_time_ms {
             return Err(Error::corrupt(format!(
@@ -284,7 +340,10 @@ impl Clock<'_> {
 
 /// Appends the marks of a block whose first event arrived at the first mark's time.
 pub(crate) fn put_marks(out: &mut Vec<u8>, marks: &[Mark]) {
-    let mut before = Mark { index: 0, arrived_ms: marks.first().map_or(0, |mark| mark.arrived_ms) };
+    let mut before = Mark {
+        index: 0,
+        arrived_ms: marks.first().map_or(0, |mark| mark.arrived_ms),
+    };
     for mark in marks {
         put_varint(out, u64::from(mark.index.saturating_sub(before.index)));
         put_varint(out, zigzag(mark.arrived_ms.wrapping_sub(before.arrived_ms)));

@@ -40,7 +40,10 @@ impl Header {
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let body = self.encode_body();
         if body.len() > HEADER_BYTES_MAX {
-            return Err(Error::Usage(format!("the header takes {} bytes, allowed are {HEADER_BYTES_MAX}", body.len())));
+            return Err(Error::Usage(format!(
+                "the header takes {} bytes, allowed are {HEADER_BYTES_MAX}",
+                body.len()
+            )));
         }
         let mut out = Vec::with_capacity(PROLOGUE_BYTES + body.len());
         out.extend_from_slice(&MAGIC);
@@ -88,7 +91,10 @@ impl Header {
             }
         }
         if header.start_revision <= 0 {
-            return Err(Error::corrupt(format!(".ebd header: start revision {} is not above 0", header.start_revision)));
+            return Err(Error::corrupt(format!(
+                ".ebd header: start revision {} is not above 0",
+                header.start_revision
+            )));
         }
         Ok(header)
     }
@@ -106,7 +112,9 @@ impl Prologue {
     pub(crate) fn decode(bytes: &[u8; PROLOGUE_BYTES]) -> Result<Self> {
         let mut fields = LittleEndian::new(bytes, ".ebd prologue");
         if fields.array::<8>()? != MAGIC {
-            return Err(Error::corrupt("not an .ebd file: it does not begin with the magic bytes"));
+            return Err(Error::corrupt(
+                "not an .ebd file: it does not begin with the magic bytes",
+            ));
         }
         refuse_other_version(fields.u16()?)?;
         let zero = fields.u16()?;
@@ -116,7 +124,10 @@ impl Prologue {
                 ".ebd prologue: header of {body_bytes} bytes (allowed are {HEADER_BYTES_MAX}), reserved field {zero}"
             )));
         }
-        Ok(Self { body_bytes, body_crc: fields.u32()? })
+        Ok(Self {
+            body_bytes,
+            body_crc: fields.u32()?,
+        })
     }
 }
 
@@ -131,11 +142,14 @@ pub(crate) fn refuse_other_version(version: u16) -> Result<()> {
 }
 
 fn text(bytes: &[u8]) -> Result<String> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| Error::corrupt(".ebd header: a text is not UTF-8"))
+    String::from_utf8(bytes.to_vec())
+        .map_err(|_| Error::corrupt(".ebd header: a text is not UTF-8"))
 }
 
 fn sha256(bytes: &[u8]) -> Result<[u8; 32]> {
-    bytes.try_into().map_err(|_| Error::corrupt(format!(".ebd header: a SHA-256 of {} bytes", bytes.len())))
+    bytes
+        .try_into()
+        .map_err(|_| Error::corrupt(format!(".ebd header: a SHA-256 of {} bytes", bytes.len())))
 }
 
 #[cfg(test)]

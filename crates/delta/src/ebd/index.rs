@@ -50,9 +50,14 @@ impl IndexEntry {
     /// Reads the body of an index section, as a ranged GET would return it.
     pub fn decode_all(body: &[u8]) -> Result<Vec<Self>> {
         if !body.len().is_multiple_of(INDEX_ENTRY_BYTES) {
-            return Err(Error::corrupt(format!(".ebd index of {} bytes is not a whole number of entries", body.len())));
+            return Err(Error::corrupt(format!(
+                ".ebd index of {} bytes is not a whole number of entries",
+                body.len()
+            )));
         }
-        body.chunks_exact(INDEX_ENTRY_BYTES).map(Self::decode).collect()
+        body.chunks_exact(INDEX_ENTRY_BYTES)
+            .map(Self::decode)
+            .collect()
     }
 
     fn decode(bytes: &[u8]) -> Result<Self> {

@@ -15,8 +15,8 @@ pub use trailer::{TRAILER_BYTES, Tail, Trailer};
 
 pub(crate) use block::{Decompress, Mark, put_marks};
 pub(crate) use header::{MAGIC, PROLOGUE_BYTES, VERSION};
-pub(crate) use reader::{decode_leases, read_header, read_section};
 pub(crate) use index::INDEX_ENTRY_BYTES;
+pub(crate) use reader::{decode_leases, read_header, read_section};
 pub(crate) use section::{FLAG_OPEN, Input, Section, SectionHead};
 
 /// How the payload of a block is stored.

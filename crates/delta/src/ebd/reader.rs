@@ -4,8 +4,8 @@
 use crate::ebd::header::Prologue;
 use crate::ebd::trailer::DIGEST_BYTES;
 use crate::ebd::{
-    Block, Decompress, FLAG_OPEN, Header, INDEX_ENTRY_BYTES, IndexEntry, Input, LEASE_BYTES, Lease, PROLOGUE_BYTES,
-    Section, SectionHead, TRAILER_BYTES, Tail,
+    Block, Decompress, FLAG_OPEN, Header, INDEX_ENTRY_BYTES, IndexEntry, Input, LEASE_BYTES, Lease,
+    PROLOGUE_BYTES, Section, SectionHead, TRAILER_BYTES, Tail,
 };
 use crate::error::{Error, InFile, Result};
 use crate::wire::LittleEndian;
@@ -53,7 +53,15 @@ impl EbdReader {
         let tail = read_tail(input.file(), file_bytes)?;
         input.set_limit(file_bytes.saturating_sub(TRAILER_BYTES as u64));
         let decompress = Decompress::new()?;
-        Ok(Self { input, header, tail, body: Vec::new(), decompress, seen: Seen::default(), sha256: None })
+        Ok(Self {
+            input,
+            header,
+            tail,
+            body: Vec::new(),
+            decompress,
+            seen: Seen::default(),
+            sha256: None,
+        })
     }
 
     /// The header.
@@ -103,7 +111,8 @@ impl EbdReader {
     }
 
     fn block(&mut self, head: &SectionHead, offset: u64) -> Result<Block<'_>> {
-        self.input.read_vec(head.body_bytes, &mut self.body, "block")?;
+        self.input
+            .read_vec(head.body_bytes, &mut self.body, "block")?;
         head.check_body(&self.body, offset)?;
         let block = self.decompress.block(&self.body)?;
         self.seen.block(offset, &block, head.flags & FLAG_OPEN != 0);
@@ -113,15 +122,22 @@ impl EbdReader {
     fn end(&mut self, head: &SectionHead, offset: u64) -> Result<()> {
         self.read_index(head, offset)?;
         if self.input.remaining() != 0 {
-            return Err(Error::corrupt(format!(".ebd: {} bytes behind the index", self.input.remaining())));
+            return Err(Error::corrupt(format!(
+                ".ebd: {} bytes behind the index",
+                self.input.remaining()
+            )));
         }
         self.seen.compare(offset, &self.tail, &self.header)?;
         let end = self.input.offset();
-        self.input.set_limit(end.saturating_add(TRAILER_BYTES as u64));
-        self.input.read_array::<{ TRAILER_BYTES - DIGEST_BYTES }>("trailer")?;
+        self.input
+            .set_limit(end.saturating_add(TRAILER_BYTES as u64));
+        self.input
+            .read_array::<{ TRAILER_BYTES - DIGEST_BYTES }>("trailer")?;
         let digest: [u8; 32] = self.input.digest().finalize().into();
         if digest != self.tail.digest {
-            return Err(Error::Checksum("the SHA-256 at the end of the .ebd is not that of its bytes".into()));
+            return Err(Error::Checksum(
+                "the SHA-256 at the end of the .ebd is not that of its bytes".into(),
+            ));
         }
         self.input.read_array::<DIGEST_BYTES>("digest")?;
         self.sha256 = Some(self.input.digest().finalize().into());
@@ -137,11 +153,14 @@ impl EbdReader {
             )));
         }
         let mut crc = 0;
-        self.input.stream(head, |piece| crc = crc32c::crc32c_append(crc, piece))?;
+        self.input
+            .stream(head, |piece| crc = crc32c::crc32c_append(crc, piece))?;
         if crc == self.seen.index_crc {
             return Ok(());
         }
-        Err(Error::corrupt(format!(".ebd index at byte {offset}: it does not describe the blocks before it")))
+        Err(Error::corrupt(format!(
+            ".ebd index at byte {offset}: it does not describe the blocks before it"
+        )))
     }
 }
 
@@ -152,8 +171,10 @@ impl Seen {
         self.events = self.events.saturating_add(u64::from(head.events));
         self.event_bytes = self.event_bytes.saturating_add(head.event_bytes as u64);
         self.last_block_offset = offset;
-        self.index_crc = crc32c::crc32c_append(self.index_crc, &IndexEntry::of(offset, head).encode());
-        self.first.get_or_insert((head.first_revision, head.first_time_ms));
+        self.index_crc =
+            crc32c::crc32c_append(self.index_crc, &IndexEntry::of(offset, head).encode());
+        self.first
+            .get_or_insert((head.first_revision, head.first_time_ms));
         self.last = Some((head.last_revision, head.last_time_ms));
         self.open = open;
     }
@@ -170,10 +191,15 @@ impl Seen {
             && self.last == Some((trailer.last_revision, trailer.last_time_ms))
             && header.start_revision == trailer.first_revision;
         if !same {
-            return Err(Error::corrupt(".ebd trailer: it does not describe the blocks before it"));
+            return Err(Error::corrupt(
+                ".ebd trailer: it does not describe the blocks before it",
+            ));
         }
         if self.open {
-            return Err(Error::corrupt(format!(".ebd: revision {} is not complete", trailer.last_revision)));
+            return Err(Error::corrupt(format!(
+                ".ebd: revision {} is not complete",
+                trailer.last_revision
+            )));
         }
         Ok(())
     }
@@ -187,7 +213,10 @@ pub(crate) fn read_header(file: File, file_bytes: u64) -> Result<(Input, Header)
     input.read_vec(prologue.body_bytes, &mut body, ".ebd header")?;
     let crc = crc32c::crc32c(&body);
     if crc != prologue.body_crc {
-        return Err(Error::Checksum(format!(".ebd header: CRC32C is {crc:08x}, stored is {:08x}", prologue.body_crc)));
+        return Err(Error::Checksum(format!(
+            ".ebd header: CRC32C is {crc:08x}, stored is {:08x}",
+            prologue.body_crc
+        )));
     }
     Ok((input, Header::decode_body(&body)?))
 }
@@ -195,20 +224,34 @@ pub(crate) fn read_header(file: File, file_bytes: u64) -> Result<(Input, Header)
 /// Reads the end of a file.
 pub(crate) fn read_tail(file: &File, file_bytes: u64) -> Result<Tail> {
     let Some(offset) = file_bytes.checked_sub(TRAILER_BYTES as u64) else {
-        return Err(Error::truncated(format!("{file_bytes} bytes are too few for an .ebd trailer")));
+        return Err(Error::truncated(format!(
+            "{file_bytes} bytes are too few for an .ebd trailer"
+        )));
     };
     let mut bytes = [0; TRAILER_BYTES];
-    file.read_exact_at(&mut bytes, offset).map_err(Error::io("read"))?;
+    file.read_exact_at(&mut bytes, offset)
+        .map_err(Error::io("read"))?;
     Tail::decode(&bytes, file_bytes)
 }
 
 /// Reads one section by the offset that index or trailer state; `body` holds its body then.
-pub(crate) fn read_section(file: &File, offset: u64, limit: u64, wanted: Section, body: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn read_section(
+    file: &File,
+    offset: u64,
+    limit: u64,
+    wanted: Section,
+    body: &mut Vec<u8>,
+) -> Result<()> {
     let mut input = Input::new(file.try_clone().map_err(Error::io("open"))?, limit);
     input.seek(offset);
-    let head = input.next_head()?.ok_or_else(|| Error::truncated(format!("no section at byte {offset}")))?;
+    let head = input
+        .next_head()?
+        .ok_or_else(|| Error::truncated(format!("no section at byte {offset}")))?;
     if head.section != wanted {
-        return Err(Error::corrupt(format!("the section at byte {offset} is {:?}, expected {wanted:?}", head.section)));
+        return Err(Error::corrupt(format!(
+            "the section at byte {offset} is {:?}, expected {wanted:?}",
+            head.section
+        )));
     }
     input.read_vec(head.body_bytes, body, "section body")?;
     head.check_body(body, offset)
@@ -217,11 +260,17 @@ pub(crate) fn read_section(file: &File, offset: u64, limit: u64, wanted: Section
 /// Reads the body of a lease section.
 pub(crate) fn decode_leases(body: &[u8]) -> Result<Vec<Lease>> {
     if !body.len().is_multiple_of(LEASE_BYTES) {
-        return Err(Error::corrupt(format!(".ebd leases: {} bytes are not a whole number of leases", body.len())));
+        return Err(Error::corrupt(format!(
+            ".ebd leases: {} bytes are not a whole number of leases",
+            body.len()
+        )));
     }
     let lease = |bytes| -> Result<Lease> {
         let mut fields = LittleEndian::new(bytes, ".ebd leases");
-        Ok(Lease { id: fields.i64()?, granted_ttl: fields.i64()? })
+        Ok(Lease {
+            id: fields.i64()?,
+            granted_ttl: fields.i64()?,
+        })
     };
     body.chunks_exact(LEASE_BYTES).map(lease).collect()
 }

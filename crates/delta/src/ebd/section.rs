@@ -45,15 +45,24 @@ impl Section {
 
 impl SectionHead {
     /// Head and body as they stand in a file.
-    pub(crate) fn encode(section: Section, flags: u32, body: &[&[u8]]) -> Result<[u8; SECTION_HEAD_BYTES]> {
+    pub(crate) fn encode(
+        section: Section,
+        flags: u32,
+        body: &[&[u8]],
+    ) -> Result<[u8; SECTION_HEAD_BYTES]> {
         let length = body.iter().map(|part| part.len()).sum::<usize>();
-        let length = u32::try_from(length)
-            .map_err(|_| Error::Unsupported(format!("a section of {length} bytes does not fit its 32-bit length")))?;
+        let length = u32::try_from(length).map_err(|_| {
+            Error::Unsupported(format!(
+                "a section of {length} bytes does not fit its 32-bit length"
+            ))
+        })?;
         let mut front = Vec::with_capacity(SECTION_HEAD_BYTES);
         front.extend_from_slice(&section.kind());
         front.extend_from_slice(&flags.to_le_bytes());
         front.extend_from_slice(&length.to_le_bytes());
-        let crc = body.iter().fold(crc32c::crc32c(&front), |crc, part| crc32c::crc32c_append(crc, part));
+        let crc = body.iter().fold(crc32c::crc32c(&front), |crc, part| {
+            crc32c::crc32c_append(crc, part)
+        });
         front.extend_from_slice(&crc.to_le_bytes());
         front.try_into().map_err(|_| Error::corrupt("section head"))
     }
@@ -65,7 +74,9 @@ impl SectionHead {
         let flags = fields.u32()?;
         let body_bytes = fields.u32()? as usize;
         let crc = fields.u32()?;
-        let section = [Section::Block, Section::Leases, Section::Index].into_iter().find(|known| known.kind() == kind);
+        let section = [Section::Block, Section::Leases, Section::Index]
+            .into_iter()
+            .find(|known| known.kind() == kind);
         let section = match section {
             Some(known) => known,
             None if flags & FLAG_OPTIONAL != 0 => Section::Skipped,
@@ -77,7 +88,13 @@ impl SectionHead {
             }
         };
         let crc_of_head = crc32c::crc32c(bytes.get(..12).unwrap_or_default());
-        Ok(Self { section, flags, body_bytes, crc, crc_of_head })
+        Ok(Self {
+            section,
+            flags,
+            body_bytes,
+            crc,
+            crc_of_head,
+        })
     }
 
     /// Compares the stored checksum with that of head and body.
@@ -89,7 +106,10 @@ impl SectionHead {
         if crc == self.crc {
             return Ok(());
         }
-        Err(Error::Checksum(format!("section at byte {offset}: CRC32C is {crc:08x}, stored is {:08x}", self.crc)))
+        Err(Error::Checksum(format!(
+            "section at byte {offset}: CRC32C is {crc:08x}, stored is {:08x}",
+            self.crc
+        )))
     }
 }
 
@@ -107,7 +127,12 @@ const PIECE_BYTES: usize = 64 << 10;
 
 impl Input {
     pub(crate) fn new(file: File, limit: u64) -> Self {
-        Self { file, offset: 0, limit, digest: Sha256::new() }
+        Self {
+            file,
+            offset: 0,
+            limit,
+            digest: Sha256::new(),
+        }
     }
 
     pub(crate) fn offset(&self) -> u64 {
@@ -140,7 +165,9 @@ impl Input {
     /// Fills `out`; the bytes must lie before the limit.
     pub(crate) fn read(&mut self, out: &mut [u8], what: &str) -> Result<()> {
         self.must_hold(out.len(), what)?;
-        self.file.read_exact_at(out, self.offset).map_err(Error::io("read"))?;
+        self.file
+            .read_exact_at(out, self.offset)
+            .map_err(Error::io("read"))?;
         self.digest.update(&*out);
         self.offset += out.len() as u64;
         Ok(())
@@ -166,7 +193,9 @@ impl Input {
             return Ok(());
         }
         let (offset, left) = (self.offset, self.remaining());
-        Err(Error::truncated(format!("{what} at byte {offset}: {length} bytes announced, {left} left")))
+        Err(Error::truncated(format!(
+            "{what} at byte {offset}: {length} bytes announced, {left} left"
+        )))
     }
 
     /// The next section's head, or `None` at the limit.

@@ -1,7 +1,7 @@
 //! Trailer: the last 144 bytes, fixed, so that one ranged GET of the end tells what the file holds.
 
-use crate::ebd::header::refuse_other_version;
 use crate::ebd::VERSION;
+use crate::ebd::header::refuse_other_version;
 use crate::error::{Error, Result};
 use crate::wire::LittleEndian;
 
@@ -86,7 +86,10 @@ impl Tail {
     pub fn decode(bytes: &[u8], file_bytes: u64) -> Result<Self> {
         let mut fields = LittleEndian::new(bytes, ".ebd trailer");
         if bytes.len() != TRAILER_BYTES {
-            return Err(Error::truncated(format!(".ebd trailer: {} bytes, expected {TRAILER_BYTES}", bytes.len())));
+            return Err(Error::truncated(format!(
+                ".ebd trailer: {} bytes, expected {TRAILER_BYTES}",
+                bytes.len()
+            )));
         }
         let trailer = Trailer {
             index_offset: fields.u64()?,
@@ -112,7 +115,9 @@ impl Tail {
         }
         let crc = crc32c::crc32c(bytes.get(..CHECKED_BYTES).unwrap_or_default());
         if crc != stored {
-            return Err(Error::Checksum(format!(".ebd trailer: CRC32C is {crc:08x}, stored is {stored:08x}")));
+            return Err(Error::Checksum(format!(
+                ".ebd trailer: CRC32C is {crc:08x}, stored is {stored:08x}"
+            )));
         }
         refuse_other_version(version)?;
         let digest = fields.array()?;
@@ -132,12 +137,15 @@ impl Trailer {
             && self.index_offset < body
             && (self.leases_offset == 0 || self.last_block_offset < self.leases_offset)
             && self.leases_offset < self.index_offset;
-        let counted = 0 < self.blocks && self.blocks <= self.events && self.events <= self.event_bytes;
+        let counted =
+            0 < self.blocks && self.blocks <= self.events && self.events <= self.event_bytes;
         let revisions = 0 < self.first_revision && self.first_revision <= self.last_revision;
         if ordered && counted && revisions {
             return Ok(());
         }
-        Err(Error::corrupt(format!(".ebd trailer: its numbers contradict each other or the file's {file_bytes} bytes")))
+        Err(Error::corrupt(format!(
+            ".ebd trailer: its numbers contradict each other or the file's {file_bytes} bytes"
+        )))
     }
 }
 
@@ -164,7 +172,13 @@ mod tests {
         let mut bytes = trailer.encode();
         bytes.extend_from_slice(&[3; 32]);
         assert_eq!(bytes.len(), TRAILER_BYTES);
-        assert_eq!(Tail::decode(&bytes, 2000).unwrap(), Tail { trailer, digest: [3; 32] });
+        assert_eq!(
+            Tail::decode(&bytes, 2000).unwrap(),
+            Tail {
+                trailer,
+                digest: [3; 32]
+            }
+        );
         for byte in 0..TRAILER_BYTES - DIGEST_BYTES {
             let mut flipped = bytes.clone();
             flipped[byte] ^= 0x10;

@@ -12,7 +12,12 @@ use std::path::Path;
 /// Reads a delta of either format through, checks it, and writes it as a local `.ebd`, which must not exist.
 ///
 /// Leases and origin are kept where the input has them. A failure leaves no output behind.
-pub fn transcode(input: &Path, output: &Path, options: &Options, cancel: &Cancel) -> Result<Summary> {
+pub fn transcode(
+    input: &Path,
+    output: &Path,
+    options: &Options,
+    cancel: &Cancel,
+) -> Result<Summary> {
     transcode_inner(input, output, options, cancel).in_file("transcode delta", input)
 }
 
@@ -20,11 +25,21 @@ pub fn transcode(input: &Path, output: &Path, options: &Options, cancel: &Cancel
 /// exist.
 ///
 /// Compression is none, gzip or zlib. A failure leaves no output behind.
-pub fn export(input: &Path, output: &Path, compression: Compression, cancel: &Cancel) -> Result<Summary> {
+pub fn export(
+    input: &Path,
+    output: &Path,
+    compression: Compression,
+    cancel: &Cancel,
+) -> Result<Summary> {
     export_inner(input, output, compression, cancel).in_file("export delta", input)
 }
 
-fn transcode_inner(input: &Path, output: &Path, options: &Options, cancel: &Cancel) -> Result<Summary> {
+fn transcode_inner(
+    input: &Path,
+    output: &Path,
+    options: &Options,
+    cancel: &Cancel,
+) -> Result<Summary> {
     let file = DeltaFile::open(input)?;
     let leases = file.leases()?;
     let mut unfinished = Unfinished::new(output, false);
@@ -40,7 +55,8 @@ fn transcode_inner(input: &Path, output: &Path, options: &Options, cancel: &Canc
         let log = match &mut log {
             Some(log) => log,
             none => {
-                let created = EventLog::create(output, &header(&file, main, event.arrived_ms), options)?;
+                let created =
+                    EventLog::create(output, &header(&file, main, event.arrived_ms), options)?;
                 unfinished.armed = true;
                 none.insert(created)
             }
@@ -56,18 +72,32 @@ fn transcode_inner(input: &Path, output: &Path, options: &Options, cancel: &Canc
 
 /// Origin is known of an `.ebd` only.
 fn header(file: &DeltaFile, first_revision: i64, first_time_ms: i64) -> Header {
-    let unknown = || Header { start_revision: first_revision, created_ms: first_time_ms, ..Header::default() };
+    let unknown = || Header {
+        start_revision: first_revision,
+        created_ms: first_time_ms,
+        ..Header::default()
+    };
     file.header().cloned().unwrap_or_else(unknown)
 }
 
-fn export_inner(input: &Path, output: &Path, compression: Compression, cancel: &Cancel) -> Result<Summary> {
+fn export_inner(
+    input: &Path,
+    output: &Path,
+    compression: Compression,
+    cancel: &Cancel,
+) -> Result<Summary> {
     let file = DeltaFile::open(input)?;
     let mut writer = JsonWriter::create(output, compression)?;
     let mut unfinished = Unfinished::new(output, true);
     let mut totals = Totals::default();
     Source::open(input, file.format())?.for_each(cancel, |event| {
         let bytes = delimited_len(event.change.encoded_len()) as u64;
-        totals.count(event.change.kv.mod_revision, event.sub, bytes, event.arrived_ms);
+        totals.count(
+            event.change.kv.mod_revision,
+            event.sub,
+            bytes,
+            event.arrived_ms,
+        );
         writer.push(event.change, event.arrived_ms)
     })?;
     let mut summary = Summary::of_totals(&totals);

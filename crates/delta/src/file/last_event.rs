@@ -70,7 +70,13 @@ pub(crate) fn last_event_of_ebd(path: &Path, tail: &Tail) -> Result<LastEvent> {
     let file = File::open(path).map_err(Error::io("open"))?;
     let trailer = &tail.trailer;
     let mut body = Vec::new();
-    read_section(&file, trailer.last_block_offset, trailer.index_offset, Section::Block, &mut body)?;
+    read_section(
+        &file,
+        trailer.last_block_offset,
+        trailer.index_offset,
+        Section::Block,
+        &mut body,
+    )?;
     let mut decompress = Decompress::new()?;
     let block = decompress.block(&body)?;
     let mut order = MainOrder::inside(block.head.first_revision, block.head.first_sub);
@@ -79,7 +85,8 @@ pub(crate) fn last_event_of_ebd(path: &Path, tail: &Tail) -> Result<LastEvent> {
         last = Some((*change, sub, stored.arrived_ms));
         Ok(())
     })?;
-    let (change, sub, arrived_ms) = last.ok_or_else(|| Error::corrupt(".ebd: its last block is empty"))?;
+    let (change, sub, arrived_ms) =
+        last.ok_or_else(|| Error::corrupt(".ebd: its last block is empty"))?;
     Ok(LastEvent::of(&change, sub, arrived_ms))
 }
 

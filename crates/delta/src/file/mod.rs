@@ -51,7 +51,11 @@ impl DeltaFile {
                 Some((reader.header().clone(), *reader.tail()))
             }
         };
-        Ok(Self { path: path.to_owned(), format, ends })
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+            ends,
+        })
     }
 
     /// The file.
@@ -80,22 +84,32 @@ impl DeltaFile {
 
     /// The leases of an `.ebd`; none for the Go tool's JSON, which does not have them.
     pub fn leases(&self) -> Result<Vec<Lease>> {
-        let Some((_, tail)) = &self.ends else { return Ok(Vec::new()) };
+        let Some((_, tail)) = &self.ends else {
+            return Ok(Vec::new());
+        };
         read_leases(&self.path, tail).in_file("read leases of", &self.path)
     }
 
     /// Reads everything and compares everything that can be: checksums, digest, index, order of revisions, counts,
     /// times. Runs on the caller's thread for as long as the file takes; polls `cancel` at every block.
     pub fn verify(&self, cancel: &Cancel) -> Result<Summary> {
-        self.verify_inner(cancel).in_file("verify delta", &self.path)
+        self.verify_inner(cancel)
+            .in_file("verify delta", &self.path)
     }
 
     fn verify_inner(&self, cancel: &Cancel) -> Result<Summary> {
         let mut source = Source::open(&self.path, self.format)?;
         let mut totals = Totals::default();
         source.for_each(cancel, |event| {
-            let bytes = event.raw.map_or_else(|| event.change.encoded_len(), <[u8]>::len);
-            totals.count(event.change.kv.mod_revision, event.sub, delimited_len(bytes) as u64, event.arrived_ms);
+            let bytes = event
+                .raw
+                .map_or_else(|| event.change.encoded_len(), <[u8]>::len);
+            totals.count(
+                event.change.kv.mod_revision,
+                event.sub,
+                delimited_len(bytes) as u64,
+                event.arrived_ms,
+            );
             Ok(())
         })?;
         if let Some((_, tail)) = &self.ends {
@@ -111,17 +125,24 @@ impl DeltaFile {
 
 /// What no single block can tell.
 fn compare_totals(totals: &Totals, tail: &Tail) -> Result<()> {
-    let stated = (tail.trailer.revision_events_max, tail.trailer.revision_bytes_max);
+    let stated = (
+        tail.trailer.revision_events_max,
+        tail.trailer.revision_bytes_max,
+    );
     if (totals.revision_events_max, totals.revision_bytes_max) == stated {
         return Ok(());
     }
-    Err(Error::corrupt(".ebd trailer: the largest revision is not as large as it says"))
+    Err(Error::corrupt(
+        ".ebd trailer: the largest revision is not as large as it says",
+    ))
 }
 
 fn sniff_file(path: &Path) -> Result<Format> {
     let file = File::open(path).map_err(Error::io("open"))?;
     let mut front = Vec::new();
-    file.take(FRONT_BYTES).read_to_end(&mut front).map_err(Error::io("read"))?;
+    file.take(FRONT_BYTES)
+        .read_to_end(&mut front)
+        .map_err(Error::io("read"))?;
     if front.starts_with(&MAGIC) {
         return Ok(Format::Ebd);
     }
@@ -135,6 +156,12 @@ fn read_leases(path: &Path, tail: &Tail) -> Result<Vec<Lease>> {
     }
     let file = File::open(path).map_err(Error::io("open"))?;
     let mut body = Vec::new();
-    read_section(&file, offset, tail.trailer.index_offset, Section::Leases, &mut body)?;
+    read_section(
+        &file,
+        offset,
+        tail.trailer.index_offset,
+        Section::Leases,
+        &mut body,
+    )?;
     decode_leases(&body)
 }

@@ -3,8 +3,8 @@
 use crate::ebd::EbdReader;
 use crate::error::{Error, Result};
 use crate::event::Change;
-use crate::file::last_event::{LastEvent, last_event_of_ebd};
 use crate::file::Format;
+use crate::file::last_event::{LastEvent, last_event_of_ebd};
 use crate::json::JsonReader;
 use crate::order::MainOrder;
 use bbolt::Cancel;
@@ -36,9 +36,10 @@ impl Source {
     pub(crate) fn open(path: &Path, format: Format) -> Result<Self> {
         Ok(match format {
             Format::Ebd => Self::Ebd(Box::new(EbdReader::open(path)?)),
-            Format::Json(compression) => {
-                Self::Json(Box::new(JsonReader::open(path, compression)?), MainOrder::anywhere())
-            }
+            Format::Json(compression) => Self::Json(
+                Box::new(JsonReader::open(path, compression)?),
+                MainOrder::anywhere(),
+            ),
         })
     }
 
@@ -68,7 +69,11 @@ impl Source {
             Self::Ebd(reader) => last_event_of_ebd(path, reader.tail()),
             Self::Json(reader, order) => {
                 let event = reader.last_event()?;
-                Ok(LastEvent::of(&event.change, order.last_sub(), event.arrived_ms))
+                Ok(LastEvent::of(
+                    &event.change,
+                    order.last_sub(),
+                    event.arrived_ms,
+                ))
             }
         }
     }
@@ -83,7 +88,12 @@ fn each_of_ebd(
     while let Some(block) = reader.next_block()? {
         cancel.check()?;
         block.walk(&mut order, |stored, change, sub| {
-            each(SourceEvent { change, raw: Some(stored.bytes), sub, arrived_ms: stored.arrived_ms })
+            each(SourceEvent {
+                change,
+                raw: Some(stored.bytes),
+                sub,
+                arrived_ms: stored.arrived_ms,
+            })
         })?;
     }
     Ok(())
@@ -102,7 +112,12 @@ fn each_of_json(
         }
         events += 1;
         let sub = order.step(event.change.kv.mod_revision)?;
-        each(SourceEvent { change: &event.change, raw: None, sub, arrived_ms: event.arrived_ms })?;
+        each(SourceEvent {
+            change: &event.change,
+            raw: None,
+            sub,
+            arrived_ms: event.arrived_ms,
+        })?;
     }
     if events == 0 {
         return Err(Error::corrupt("JSON: the array holds no events"));

@@ -32,7 +32,9 @@ pub(crate) fn sniff(front: &[u8]) -> Result<Compression> {
         _ if text == Some(&b'[') => Ok(Compression::None),
         [0x1F, 0x8B, ..] => Ok(Compression::Gzip),
         [0x00, second, ..] if second & 1 == 1 => Ok(Compression::Lzw),
-        [first, second, ..] if first & 0x0F == 8 && u16::from_be_bytes([*first, *second]).is_multiple_of(31) => {
+        [first, second, ..]
+            if first & 0x0F == 8 && u16::from_be_bytes([*first, *second]).is_multiple_of(31) =>
+        {
             Ok(Compression::Zlib)
         }
         _ => Err(Error::corrupt(format!(

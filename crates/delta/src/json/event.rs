@@ -9,8 +9,10 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use etcd_data::kv::KeyValueRef;
 
 /// Go's standard decoding: padding is required, spare bits at the end are not looked at.
-const BASE64: GeneralPurpose =
-    GeneralPurpose::new(&alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 /// An event as the JSON states it; buffers are reused from one to the next.
 #[derive(Debug, Default)]
@@ -75,8 +77,12 @@ impl Fields {
         cursor.object(|cursor, name| match name {
             _ if name.eq_ignore_ascii_case(b"key") => read_bytes(cursor, &mut self.key),
             _ if name.eq_ignore_ascii_case(b"value") => read_bytes(cursor, &mut self.value),
-            _ if name.eq_ignore_ascii_case(b"create_revision") => read_int64(cursor, &mut self.create_revision),
-            _ if name.eq_ignore_ascii_case(b"mod_revision") => read_int64(cursor, &mut self.mod_revision),
+            _ if name.eq_ignore_ascii_case(b"create_revision") => {
+                read_int64(cursor, &mut self.create_revision)
+            }
+            _ if name.eq_ignore_ascii_case(b"mod_revision") => {
+                read_int64(cursor, &mut self.mod_revision)
+            }
             _ if name.eq_ignore_ascii_case(b"version") => read_int64(cursor, &mut self.version),
             _ if name.eq_ignore_ascii_case(b"lease") => read_int64(cursor, &mut self.lease),
             _ => cursor.skip(),
@@ -88,7 +94,11 @@ impl Fields {
             return Ok(());
         }
         let (raw, escaped) = cursor.string()?;
-        let time = if escaped { time::parse_ms(&unescape(raw)) } else { time::parse_ms(raw) };
+        let time = if escaped {
+            time::parse_ms(&unescape(raw))
+        } else {
+            time::parse_ms(raw)
+        };
         match time {
             Some(arrived_ms) => self.arrived_ms = arrived_ms,
             None => return cursor.wrong("expected an RFC 3339 time before this byte"),
@@ -99,7 +109,12 @@ impl Fields {
     fn reset_pair(&mut self) {
         self.key.clear();
         self.value.clear();
-        (self.create_revision, self.mod_revision, self.version, self.lease) = (0, 0, 0, 0);
+        (
+            self.create_revision,
+            self.mod_revision,
+            self.version,
+            self.lease,
+        ) = (0, 0, 0, 0);
     }
 }
 
@@ -118,7 +133,11 @@ fn read_bytes(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Taken<()> {
         return Ok(());
     }
     let (raw, escaped) = cursor.string()?;
-    let decoded = if escaped { BASE64.decode_vec(without_line_ends(raw), out) } else { BASE64.decode_vec(raw, out) };
+    let decoded = if escaped {
+        BASE64.decode_vec(without_line_ends(raw), out)
+    } else {
+        BASE64.decode_vec(raw, out)
+    };
     match decoded {
         Ok(()) => Ok(()),
         Err(_) => cursor.wrong("expected base64 before this byte"),

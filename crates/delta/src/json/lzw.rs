@@ -13,7 +13,11 @@ pub(crate) struct LzwReader<R> {
 
 impl<R: BufRead> LzwReader<R> {
     pub(crate) fn new(source: R) -> Self {
-        Self { source, decoder: Decoder::new(BitOrder::Lsb, LITERAL_BITS), done: false }
+        Self {
+            source,
+            decoder: Decoder::new(BitOrder::Lsb, LITERAL_BITS),
+            done: false,
+        }
     }
 }
 
@@ -42,5 +46,8 @@ impl<R: BufRead> Read for LzwReader<R> {
 }
 
 fn cut_off() -> std::io::Error {
-    std::io::Error::new(ErrorKind::UnexpectedEof, "the lzw stream has no end code: it was cut off")
+    std::io::Error::new(
+        ErrorKind::UnexpectedEof,
+        "the lzw stream has no end code: it was cut off",
+    )
 }

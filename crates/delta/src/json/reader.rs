@@ -2,11 +2,11 @@
 
 use crate::error::{Error, InFile, Result};
 use crate::event::Change;
+use crate::json::Compression;
 use crate::json::codec::decompress;
 use crate::json::event::Fields;
 use crate::json::text::{Cursor, Stop};
 use crate::json::window::Window;
-use crate::json::Compression;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -44,13 +44,19 @@ enum Step {
 impl JsonReader {
     /// Opens a file whose compression is known.
     pub fn open(path: &Path, compression: Compression) -> Result<Self> {
-        let file = File::open(path).map_err(Error::io("open")).in_file("open", path)?;
+        let file = File::open(path)
+            .map_err(Error::io("open"))
+            .in_file("open", path)?;
         Ok(Self::new(decompress(file, compression)))
     }
 
     /// Reads decompressed bytes: the JSON and its digest.
     pub fn new(source: Box<dyn Read + Send>) -> Self {
-        Self { window: Window::new(source), fields: Fields::default(), state: State::Front }
+        Self {
+            window: Window::new(source),
+            fields: Fields::default(),
+            state: State::Front,
+        }
     }
 
     /// Bytes of JSON read so far, for progress.
@@ -104,7 +110,10 @@ impl JsonReader {
             match cursor.take()? {
                 b']' => return Ok(Step::End(cursor.at())),
                 b',' => {}
-                _ => return cursor.wrong("expected a comma or the end of the array before this byte"),
+                _ => {
+                    return cursor
+                        .wrong("expected a comma or the end of the array before this byte");
+                }
             }
         }
         self.fields.read(&mut cursor)?;
@@ -119,14 +128,24 @@ impl JsonReader {
 
     #[cold]
     fn cut_off(&self) -> Error {
-        Error::truncated(format!("JSON: it ends inside the array, behind byte {}", self.window.position()))
+        Error::truncated(format!(
+            "JSON: it ends inside the array, behind byte {}",
+            self.window.position()
+        ))
     }
 }
 
 fn event(fields: &Fields, at: u64) -> Result<JsonEvent<'_>> {
     let change = fields.change().map_err(|other| {
-        Error::Unsupported(format!("JSON: event type {other} at byte {at} is neither PUT nor DELETE"))
+        Error::Unsupported(format!(
+            "JSON: event type {other} at byte {at} is neither PUT nor DELETE"
+        ))
     })?;
-    change.check().map_err(|error| Error::corrupt(format!("JSON: event at byte {at}: {error}")))?;
-    Ok(JsonEvent { change, arrived_ms: fields.arrived_ms })
+    change
+        .check()
+        .map_err(|error| Error::corrupt(format!("JSON: event at byte {at}: {error}")))?;
+    Ok(JsonEvent {
+        change,
+        arrived_ms: fields.arrived_ms,
+    })
 }

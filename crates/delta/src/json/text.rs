@@ -77,7 +77,10 @@ impl<'a> Cursor<'a> {
 
     /// Hands each member of an object to `member`, which must take the value.
     #[inline]
-    pub(crate) fn object(&mut self, mut member: impl FnMut(&mut Self, &[u8]) -> Taken<()>) -> Taken<()> {
+    pub(crate) fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, &[u8]) -> Taken<()>,
+    ) -> Taken<()> {
         self.expect(b'{', "expected an object")?;
         if self.peek()? == b'}' {
             self.at += 1;
@@ -85,7 +88,11 @@ impl<'a> Cursor<'a> {
         }
         loop {
             let (raw, escaped) = self.string()?;
-            let name = if escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) };
+            let name = if escaped {
+                Cow::Owned(unescape(raw))
+            } else {
+                Cow::Borrowed(raw)
+            };
             self.expect(b':', "expected a colon")?;
             member(self, &name)?;
             match self.take()? {
@@ -127,13 +134,18 @@ impl<'a> Cursor<'a> {
         let mut value: i64 = 0;
         let mut at = digits;
         let next = loop {
-            let Some(&byte) = self.json.get(at) else { return Err(Stop::More) };
+            let Some(&byte) = self.json.get(at) else {
+                return Err(Stop::More);
+            };
             if !byte.is_ascii_digit() {
                 break byte;
             }
             // Counted downwards: the negative range is one longer.
             let digit = i64::from(byte - b'0');
-            let Some(more) = value.checked_mul(10).and_then(|value| value.checked_sub(digit)) else {
+            let Some(more) = value
+                .checked_mul(10)
+                .and_then(|value| value.checked_sub(digit))
+            else {
                 return self.wrong("the number does not fit 64 bits");
             };
             value = more;
@@ -206,7 +218,11 @@ impl<'a> Cursor<'a> {
             self.at += word.len();
             return Ok(());
         }
-        if word.starts_with(rest) { Err(Stop::More) } else { self.wrong("expected true, false or null") }
+        if word.starts_with(rest) {
+            Err(Stop::More)
+        } else {
+            self.wrong("expected true, false or null")
+        }
     }
 }
 
@@ -219,7 +235,8 @@ fn find_quote_or_escape(bytes: &[u8]) -> Option<usize> {
     let (words, tail) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let found = zero_byte(word ^ (ONES * b'"' as u64)) | zero_byte(word ^ (ONES * b'\\' as u64));
+        let found =
+            zero_byte(word ^ (ONES * b'"' as u64)) | zero_byte(word ^ (ONES * b'\\' as u64));
         if found != 0 {
             return Some(index * 8 + (found.trailing_zeros() / 8) as usize);
         }
@@ -238,7 +255,9 @@ pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
             out.push(byte);
             continue;
         }
-        let Some((&escape, tail)) = rest.split_first() else { break };
+        let Some((&escape, tail)) = rest.split_first() else {
+            break;
+        };
         rest = tail;
         match escape {
             b'n' => out.push(b'\n'),
@@ -249,8 +268,12 @@ pub(crate) fn unescape(raw: &[u8]) -> Vec<u8> {
             b'u' => {
                 let (code, tail) = rest.split_at_checked(4).unwrap_or((rest, &[]));
                 rest = tail;
-                let code = std::str::from_utf8(code).ok().and_then(|hex| u32::from_str_radix(hex, 16).ok());
-                let character = code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER);
+                let code = std::str::from_utf8(code)
+                    .ok()
+                    .and_then(|hex| u32::from_str_radix(hex, 16).ok());
+                let character = code
+                    .and_then(char::from_u32)
+                    .unwrap_or(char::REPLACEMENT_CHARACTER);
                 out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             }
             other => out.push(other),
@@ -287,8 +310,20 @@ mod tests {
 
     #[test]
     fn numbers_that_go_refuses_are_refused() {
-        for text in ["1.0 ", "1e3 ", "01 ", "- ", "+1 ", "\"1\" ", "9223372036854775808 ", "-9223372036854775809 "] {
-            assert!(matches!(Cursor::new(text.as_bytes()).int64(), Err(Stop::Wrong(..))), "{text}");
+        for text in [
+            "1.0 ",
+            "1e3 ",
+            "01 ",
+            "- ",
+            "+1 ",
+            "\"1\" ",
+            "9223372036854775808 ",
+            "-9223372036854775809 ",
+        ] {
+            assert!(
+                matches!(Cursor::new(text.as_bytes()).int64(), Err(Stop::Wrong(..))),
+                "{text}"
+            );
         }
         assert_eq!(Cursor::new(b"12").int64(), Err(Stop::More));
     }

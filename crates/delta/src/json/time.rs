@@ -7,13 +7,20 @@ pub(crate) fn parse_ms(text: &[u8]) -> Option<i64> {
     let (date, rest) = text.split_at_checked(10)?;
     let (&separator, rest) = rest.split_first()?;
     let (clock, rest) = rest.split_at_checked(8)?;
-    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *date else { return None };
-    let [h1, h2, b':', n1, n2, b':', s1, s2] = *clock else { return None };
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *date else {
+        return None;
+    };
+    let [h1, h2, b':', n1, n2, b':', s1, s2] = *clock else {
+        return None;
+    };
     let year = number(&[y1, y2, y3, y4])?;
     let (month, day) = (number(&[m1, m2])?, number(&[d1, d2])?);
     let (hour, minute, second) = (number(&[h1, h2])?, number(&[n1, n2])?, number(&[s1, s2])?);
     let in_range = (1..=12).contains(&month) && hour < 24 && minute < 60 && second < 60;
-    if !separator.eq_ignore_ascii_case(&b'T') || !in_range || !(1..=days_in_month(year, month)).contains(&day) {
+    if !separator.eq_ignore_ascii_case(&b'T')
+        || !in_range
+        || !(1..=days_in_month(year, month)).contains(&day)
+    {
         return None;
     }
     let (fraction_ms, zone) = take_fraction(rest)?;
@@ -46,10 +53,19 @@ pub(crate) fn clamp_ms(unix_ms: i64) -> i64 {
 }
 
 fn take_fraction(rest: &[u8]) -> Option<(i64, &[u8])> {
-    let Some((b'.' | b',', digits)) = rest.split_first() else { return Some((0, rest)) };
-    let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let Some((b'.' | b',', digits)) = rest.split_first() else {
+        return Some((0, rest));
+    };
+    let count = digits
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let (digits, zone) = digits.split_at_checked(count)?;
-    let ms = digits.iter().chain([b'0', b'0', b'0'].iter()).take(3).fold(0, |ms, byte| ms * 10 + i64::from(byte - b'0'));
+    let ms = digits
+        .iter()
+        .chain([b'0', b'0', b'0'].iter())
+        .take(3)
+        .fold(0, |ms, byte| ms * 10 + i64::from(byte - b'0'));
     (count > 0).then_some((ms, zone))
 }
 
@@ -66,7 +82,10 @@ fn parse_zone(zone: &[u8]) -> Option<i64> {
 }
 
 fn number(digits: &[u8]) -> Option<i64> {
-    digits.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
+    digits.iter().try_fold(0, |value, byte| {
+        byte.is_ascii_digit()
+            .then(|| value * 10 + i64::from(byte - b'0'))
+    })
 }
 
 fn days_in_month(year: i64, month: i64) -> i64 {
@@ -92,11 +111,16 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
@@ -133,10 +157,22 @@ mod tests {
     fn times_as_go_writes_them() {
         assert_eq!(text(0), "1970-01-01T00:00:00Z");
         assert_eq!(text(1_784_884_502_500), "2026-07-24T09:15:02.5Z");
-        assert_eq!(parse_ms(b"2026-07-24T09:15:02.123456789Z"), Some(1_784_884_502_123));
-        assert_eq!(parse_ms(b"2026-07-24T09:15:02.5+02:00"), Some(1_784_884_502_500 - 7_200_000));
+        assert_eq!(
+            parse_ms(b"2026-07-24T09:15:02.123456789Z"),
+            Some(1_784_884_502_123)
+        );
+        assert_eq!(
+            parse_ms(b"2026-07-24T09:15:02.5+02:00"),
+            Some(1_784_884_502_500 - 7_200_000)
+        );
         assert_eq!(parse_ms(b"2024-02-29T00:00:00Z"), Some(1_709_164_800_000));
-        for wrong in ["2023-02-29T00:00:00Z", "2023-01-01T24:00:00Z", "2023-01-01T00:00:00", "2023-01-01T00:00:00.Z", ""] {
+        for wrong in [
+            "2023-02-29T00:00:00Z",
+            "2023-01-01T24:00:00Z",
+            "2023-01-01T00:00:00",
+            "2023-01-01T00:00:00.Z",
+            "",
+        ] {
             assert_eq!(parse_ms(wrong.as_bytes()), None, "{wrong}");
         }
     }

@@ -25,7 +25,15 @@ pub(crate) struct Window<R> {
 impl<R: Read> Window<R> {
     pub(crate) fn new(source: R) -> Self {
         let buffer = vec![0; WINDOW_BYTES];
-        Self { source, buffer, start: 0, end: 0, source_ended: false, digest: Sha256::new(), base: 0 }
+        Self {
+            source,
+            buffer,
+            start: 0,
+            end: 0,
+            source_ended: false,
+            digest: Sha256::new(),
+            base: 0,
+        }
     }
 
     /// Bytes that are surely JSON.
@@ -78,12 +86,12 @@ impl<R: Read> Window<R> {
         let stored = self.buffer.get(self.start..self.end).unwrap_or_default();
         let digest: [u8; DIGEST_BYTES] = std::mem::take(&mut self.digest).finalize().into();
         match stored {
-            stored if stored.len() != DIGEST_BYTES => {
-                Err(Error::truncated("the 32 bytes of SHA-256 behind the JSON are not there: the file was cut off"))
-            }
-            stored if stored != digest => {
-                Err(Error::Checksum("the SHA-256 behind the JSON is not that of its bytes".into()))
-            }
+            stored if stored.len() != DIGEST_BYTES => Err(Error::truncated(
+                "the 32 bytes of SHA-256 behind the JSON are not there: the file was cut off",
+            )),
+            stored if stored != digest => Err(Error::Checksum(
+                "the SHA-256 behind the JSON is not that of its bytes".into(),
+            )),
             _ => Ok(()),
         }
     }
@@ -91,14 +99,17 @@ impl<R: Read> Window<R> {
     fn consume_whitespace(&mut self) -> Result<()> {
         let json = self.json();
         if let Some(byte) = json.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            return Err(Error::corrupt(format!("JSON: byte {byte:#04x} behind the end of the array")));
+            return Err(Error::corrupt(format!(
+                "JSON: byte {byte:#04x} behind the end of the array"
+            )));
         }
         self.consume(json.len());
         Ok(())
     }
 
     fn hash_consumed(&mut self) {
-        self.digest.update(self.buffer.get(..self.start).unwrap_or_default());
+        self.digest
+            .update(self.buffer.get(..self.start).unwrap_or_default());
         self.base = self.base.saturating_add(self.start as u64);
     }
 

@@ -39,10 +39,17 @@ impl JsonWriter {
             Compression::Gzip => Encoder::Gzip(GzEncoder::new(file()?, level)),
             Compression::Zlib => Encoder::Zlib(ZlibEncoder::new(file()?, level)),
             Compression::Lzw => {
-                return Err(Error::Unsupported("JSON deltas are written with gzip, zlib or none, not with lzw".into()));
+                return Err(Error::Unsupported(
+                    "JSON deltas are written with gzip, zlib or none, not with lzw".into(),
+                ));
             }
         };
-        Ok(Self { out, piece: Vec::with_capacity(PIECE_BYTES), digest: Sha256::new(), empty: true })
+        Ok(Self {
+            out,
+            piece: Vec::with_capacity(PIECE_BYTES),
+            digest: Sha256::new(),
+            empty: true,
+        })
     }
 
     /// Appends one event.
@@ -50,13 +57,19 @@ impl JsonWriter {
         self.piece.push(if self.empty { b'[' } else { b',' });
         self.empty = false;
         put_event(&mut self.piece, change, arrived_ms);
-        if self.piece.len() >= PIECE_BYTES { self.flush() } else { Ok(()) }
+        if self.piece.len() >= PIECE_BYTES {
+            self.flush()
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes the end of the array and the digest, and syncs; SHA-256 and length of the file.
     pub fn finish(mut self) -> Result<([u8; 32], u64)> {
         if self.empty {
-            return Err(Error::Usage("a delta without events cannot be written".into()));
+            return Err(Error::Usage(
+                "a delta without events cannot be written".into(),
+            ));
         }
         self.piece.push(b']');
         self.flush()?;
@@ -73,7 +86,9 @@ impl JsonWriter {
 
     fn flush(&mut self) -> Result<()> {
         self.digest.update(&self.piece);
-        self.out.write_all(&self.piece).map_err(Error::io("write"))?;
+        self.out
+            .write_all(&self.piece)
+            .map_err(Error::io("write"))?;
         self.piece.clear();
         Ok(())
     }
@@ -133,7 +148,9 @@ fn put_bytes(out: &mut Vec<u8>, first: &mut bool, name: &str, bytes: &[u8]) {
     out.push(b'"');
     let start = out.len();
     out.resize(start + bytes.len().div_ceil(3) * 4, 0);
-    let written = out.get_mut(start..).map_or(Ok(0), |place| STANDARD.encode_slice(bytes, place));
+    let written = out
+        .get_mut(start..)
+        .map_or(Ok(0), |place| STANDARD.encode_slice(bytes, place));
     out.truncate(start + written.unwrap_or(0));
     out.push(b'"');
 }

@@ -1,9 +1,9 @@
 //! Requests in one buffer: what crosses the native boundary at once.
 
 use crate::error::{Error, Result};
+use crate::replay::BATCH_BYTES;
 use crate::replay::guard::Guard;
 use crate::replay::revision::RevisionOps;
-use crate::replay::BATCH_BYTES;
 
 /// Ready `etcdserverpb.TxnRequest`s for consecutive main revisions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,8 +41,9 @@ impl Batch {
     pub(crate) fn push(&mut self, main: i64, guard: &Guard, ops: &RevisionOps) -> Result<()> {
         guard.put_compares(&mut self.bytes);
         ops.put_success(&mut self.bytes);
-        let end = u32::try_from(self.bytes.len())
-            .map_err(|_| Error::Unsupported(format!("revision {main} makes a batch of more than 4 GiB")))?;
+        let end = u32::try_from(self.bytes.len()).map_err(|_| {
+            Error::Unsupported(format!("revision {main} makes a batch of more than 4 GiB"))
+        })?;
         self.ends.push(end);
         self.barriers.push(u8::from(guard.is_barrier()));
         if self.first_revision == 0 {

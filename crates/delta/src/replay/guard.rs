@@ -53,7 +53,10 @@ impl Guard {
         }
         let kept = self.conditions.len() < CONDITIONS_MAX && !self.is_voided_by(ops);
         match ops.plain_delete() {
-            Some(key) if kept => self.conditions.push(Condition { key: key.to_vec(), mod_revision: None }),
+            Some(key) if kept => self.conditions.push(Condition {
+                key: key.to_vec(),
+                mod_revision: None,
+            }),
             _ => self.conditions.clear(),
         }
     }
@@ -67,12 +70,17 @@ impl Guard {
                 condition.key.extend_from_slice(key);
                 condition.mod_revision = Some(main);
             }
-            None => self.conditions.push(Condition { key: key.to_vec(), mod_revision: Some(main) }),
+            None => self.conditions.push(Condition {
+                key: key.to_vec(),
+                mod_revision: Some(main),
+            }),
         }
     }
 
     /// Without a surviving PUT only the conditions on existing keys can become void, by deletion.
     fn is_voided_by(&self, ops: &RevisionOps) -> bool {
-        self.conditions.iter().any(|condition| condition.mod_revision.is_some() && ops.touches(&condition.key))
+        self.conditions
+            .iter()
+            .any(|condition| condition.mod_revision.is_some() && ops.touches(&condition.key))
     }
 }

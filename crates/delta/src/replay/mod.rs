@@ -17,7 +17,7 @@ use crate::ebd::EbdReader;
 use crate::error::{Error, InFile, Result};
 use crate::event::Change;
 use bbolt::Cancel;
-use etcd_data::{RecordDigest, Revision};
+use etcd_data::{Checkpoint, RecordDigest, Revision};
 use guard::Guard;
 use revision::RevisionOps;
 use std::collections::HashSet;
@@ -29,15 +29,6 @@ pub const BATCH_BYTES: usize = 1 << 20;
 pub const REVISION_BYTES_MAX: usize = 1 << 30;
 /// Lease ids remembered. At the bound the memory starts anew: an id may then be named as new once more.
 const LEASES_MAX: usize = 1 << 20;
-
-/// Digest over all records above the start, up to and with one revision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Checkpoint {
-    /// The last main revision that it covers.
-    pub revision: i64,
-    /// SHA-256 as [`RecordDigest`] takes it.
-    pub sha256: [u8; 32],
-}
 
 /// Replays any number of `.ebd` files, one after the other. Memory is one block, one batch, and the largest revision.
 pub struct Replay {
@@ -86,20 +77,30 @@ impl Replay {
     /// The digest up to [`Replay::position`]; taken at the end of a file it is one checkpoint of the proof.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { revision: self.position, sha256: self.digest.checkpoint() }
+        Checkpoint {
+            revision: self.position,
+            sha256: self.digest.checkpoint(),
+        }
     }
 
     /// Begins the next file. Revisions up to the position are passed over; a hole is `REVISION_GAP`, at once.
     pub fn open(&mut self, path: &Path) -> Result<()> {
         if let Some(current) = &self.current {
-            return Err(Error::Usage(format!("replay: {} has not been read to its end", current.path.display())));
+            return Err(Error::Usage(format!(
+                "replay: {} has not been read to its end",
+                current.path.display()
+            )));
         }
         let reader = EbdReader::open(path)?;
         let first = reader.tail().trailer.first_revision;
         let next = self.position.saturating_add(1);
         if first > next {
             let what = format!("the delta starts at {first}, expected {next} or less");
-            let gap = Error::RevisionGap { first_missing: next, last_missing: first.saturating_sub(1), what };
+            let gap = Error::RevisionGap {
+                first_missing: next,
+                last_missing: first.saturating_sub(1),
+                what,
+            };
             return Err(gap).in_file("replay", path);
         }
         self.current = Some(Current {
@@ -115,8 +116,13 @@ impl Replay {
 
     /// The next requests, or `None` at the end of the file, when its digest has been compared.
     pub fn next_batch(&mut self, cancel: &Cancel) -> Result<Option<Batch>> {
-        let Some(mut current) = self.current.take() else { return Ok(None) };
-        match self.fill(&mut current, cancel).in_file("replay", &current.path) {
+        let Some(mut current) = self.current.take() else {
+            return Ok(None);
+        };
+        match self
+            .fill(&mut current, cancel)
+            .in_file("replay", &current.path)
+        {
             Ok(true) => {
                 self.current = Some(current);
                 Ok(Some(std::mem::take(&mut self.batch)))
@@ -129,7 +135,14 @@ impl Replay {
     /// Fills the batch; `false` when the file has ended. A block is always used up, so a batch may exceed its bound
     /// by the requests of one block.
     fn fill(&mut self, current: &mut Current, cancel: &Cancel) -> Result<bool> {
-        let Current { reader, main, sub, collecting, ops, .. } = current;
+        let Current {
+            reader,
+            main,
+            sub,
+            collecting,
+            ops,
+            ..
+        } = current;
         while !self.batch.is_full() {
             cancel.check()?;
             let Some(block) = reader.next_block()? else {
@@ -166,7 +179,9 @@ impl Replay {
         change.record(&mut self.record);
         match change.kind {
             crate::Kind::Put => self.digest.update(&revision.to_key(), &self.record),
-            crate::Kind::Delete => self.digest.update(&revision.to_tombstone_key(), &self.record),
+            crate::Kind::Delete => self
+                .digest
+                .update(&revision.to_tombstone_key(), &self.record),
         }
         let lease = change.head().lease;
         if lease != 0 {
@@ -202,7 +217,9 @@ fn next_main(before: i64, main: i64) -> Result<i64> {
         return Ok(main);
     }
     if main < before {
-        return Err(Error::NotSorted(format!("an event of revision {main} follows one of revision {before}")));
+        return Err(Error::NotSorted(format!(
+            "an event of revision {main} follows one of revision {before}"
+        )));
     }
     Err(Error::RevisionGap {
         first_missing: before.saturating_add(1),

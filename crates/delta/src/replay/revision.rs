@@ -40,7 +40,13 @@ impl RevisionOps {
         }
         let start = self.bytes.len();
         let key = txn::put_op(&mut self.bytes, change);
-        self.ops.push(Op { kind: change.kind, start, key, put_before: None, deleted: false });
+        self.ops.push(Op {
+            kind: change.kind,
+            start,
+            key,
+            put_before: None,
+            deleted: false,
+        });
         Ok(())
     }
 
@@ -90,19 +96,30 @@ impl RevisionOps {
 
     /// The key of a PUT that holds after the revision: the last one, for its bytes are warm.
     pub(crate) fn surviving_put(&self) -> Option<&[u8]> {
-        self.ops.iter().rev().find(|op| op.kind == Kind::Put && !op.deleted).map(|op| self.key_of(op))
+        self.ops
+            .iter()
+            .rev()
+            .find(|op| op.kind == Kind::Put && !op.deleted)
+            .map(|op| self.key_of(op))
     }
 
     /// The key of a DELETE of a key that existed before the revision.
     pub(crate) fn plain_delete(&self) -> Option<&[u8]> {
-        self.ops.iter().rev().find(|op| op.kind == Kind::Delete && op.put_before.is_none()).map(|op| self.key_of(op))
+        self.ops
+            .iter()
+            .rev()
+            .find(|op| op.kind == Kind::Delete && op.put_before.is_none())
+            .map(|op| self.key_of(op))
     }
 
     /// Whether the revision changes `key`.
     pub(crate) fn touches(&self, key: &[u8]) -> bool {
         match self.ops.as_slice() {
             [only] => self.key_of(only) == key,
-            _ => self.by_key.binary_search_by(|&op| self.key_at(op).cmp(key)).is_ok(),
+            _ => self
+                .by_key
+                .binary_search_by(|&op| self.key_at(op).cmp(key))
+                .is_ok(),
         }
     }
 

@@ -23,8 +23,16 @@ pub(crate) fn put_op(out: &mut Vec<u8>, change: &Change<'_>) -> std::ops::Range<
     let kv = &change.kv;
     let (field, request_bytes) = match change.kind {
         Kind::Put => {
-            let value = if kv.value.is_empty() { 0 } else { field_len(kv.value.len()) };
-            let lease = if kv.lease == 0 { 0 } else { 1 + varint_len(kv.lease.cast_unsigned()) };
+            let value = if kv.value.is_empty() {
+                0
+            } else {
+                field_len(kv.value.len())
+            };
+            let lease = if kv.lease == 0 {
+                0
+            } else {
+                1 + varint_len(kv.lease.cast_unsigned())
+            };
             (REQUEST_PUT, field_len(kv.key.len()) + value + lease)
         }
         Kind::Delete => (REQUEST_DELETE_RANGE, field_len(kv.key.len())),
@@ -53,7 +61,11 @@ pub(crate) fn put_nested(out: &mut Vec<u8>, ops: &[u8]) {
 /// Appends the condition that `key` was last changed by `mod_revision`.
 pub(crate) fn put_compare_mod(out: &mut Vec<u8>, key: &[u8], mod_revision: i64) {
     let revision = mod_revision.cast_unsigned();
-    put_tag(out, COMPARE, 2 + field_len(key.len()) + 1 + varint_len(revision));
+    put_tag(
+        out,
+        COMPARE,
+        2 + field_len(key.len()) + 1 + varint_len(revision),
+    );
     put_varint_field(out, 2, TARGET_MOD);
     put_bytes_field(out, 3, key);
     put_varint_field(out, 6, revision);

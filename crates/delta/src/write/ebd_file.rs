@@ -46,8 +46,17 @@ impl EbdFile {
     /// Creates a file that must not exist yet and writes its header.
     pub(crate) fn create(path: &Path, header: &Header, options: &Options) -> Result<Self> {
         let bytes = header.encode()?;
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path).map_err(Error::io("create"))?;
-        let start = FilePoint { offset: 0, digest: Sha256::new(), blocks: 0 };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(Error::io("create"))?;
+        let start = FilePoint {
+            offset: 0,
+            digest: Sha256::new(),
+            blocks: 0,
+        };
         let mut out = Self::resume(file, path, start, Vec::new(), options)?;
         match out.append(&[&bytes]) {
             Ok(()) => Ok(out),
@@ -66,7 +75,8 @@ impl EbdFile {
         index: Vec<IndexEntry>,
         options: &Options,
     ) -> Result<Self> {
-        let zstd = zstd::bulk::Compressor::new(options.zstd_level).map_err(Error::io("compress"))?;
+        let zstd =
+            zstd::bulk::Compressor::new(options.zstd_level).map_err(Error::io("compress"))?;
         let mut out = Self {
             file,
             path: path.to_owned(),
@@ -85,20 +95,32 @@ impl EbdFile {
         &self.path
     }
 
+    /// Writes go to another file from now on: a disk that is full, or one that has space again.
+    #[cfg(test)]
+    pub(crate) fn swap_file(&mut self, file: File) -> File {
+        std::mem::replace(&mut self.file, file)
+    }
+
     /// Bytes written so far.
     pub(crate) fn len(&self) -> u64 {
         self.offset
     }
 
     pub(crate) fn point(&self) -> FilePoint {
-        FilePoint { offset: self.offset, digest: self.digest.clone(), blocks: self.index.len() }
+        FilePoint {
+            offset: self.offset,
+            digest: self.digest.clone(),
+            blocks: self.index.len(),
+        }
     }
 
     /// Cuts the file back to a boundary. The disk is cut too: a stale block must not be taken for a good one later.
     pub(crate) fn cut(&mut self, point: &FilePoint) -> Result<()> {
         let length = self.file.metadata().map_err(Error::io("stat"))?.len();
         if length > point.offset {
-            self.file.set_len(point.offset).map_err(Error::io("truncate"))?;
+            self.file
+                .set_len(point.offset)
+                .map_err(Error::io("truncate"))?;
         }
         self.offset = point.offset;
         self.digest = point.digest.clone();
@@ -107,9 +129,16 @@ impl EbdFile {
     }
 
     /// Compresses and appends one block.
-    pub(crate) fn append_block(&mut self, head: &BlockHead, payload: &[u8], flags: u32) -> Result<()> {
+    pub(crate) fn append_block(
+        &mut self,
+        head: &BlockHead,
+        payload: &[u8],
+        flags: u32,
+    ) -> Result<()> {
         if self.index.len() >= BLOCKS_MAX {
-            return Err(Error::Usage(format!("the delta has {BLOCKS_MAX} blocks; finish it and begin the next")));
+            return Err(Error::Usage(format!(
+                "the delta has {BLOCKS_MAX} blocks; finish it and begin the next"
+            )));
         }
         let mut compressed = std::mem::take(&mut self.compressed);
         let result = self.append_compressed(head, payload, flags, &mut compressed);
@@ -117,13 +146,21 @@ impl EbdFile {
         result
     }
 
-    fn append_compressed(&mut self, head: &BlockHead, payload: &[u8], flags: u32, spare: &mut Vec<u8>) -> Result<()> {
+    fn append_compressed(
+        &mut self,
+        head: &BlockHead,
+        payload: &[u8],
+        flags: u32,
+        spare: &mut Vec<u8>,
+    ) -> Result<()> {
         let mut head = *head;
         let mut stored = payload;
         spare.clear();
         if self.codec == Codec::Zstd {
             spare.reserve(zstd::zstd_safe::compress_bound(payload.len()));
-            self.zstd.compress_to_buffer(payload, spare).map_err(Error::io("compress"))?;
+            self.zstd
+                .compress_to_buffer(payload, spare)
+                .map_err(Error::io("compress"))?;
             if spare.len() < payload.len() {
                 head.codec = Codec::Zstd;
                 stored = spare;
@@ -145,8 +182,12 @@ impl EbdFile {
     }
 
     fn write_end(&mut self, totals: &Totals, leases: &[Lease]) -> Result<Finished> {
-        let (Some(first), Some(last), Some(last_block)) = (totals.first, totals.last, self.index.last()) else {
-            return Err(Error::Usage("the delta holds no complete revision; there is nothing to finish".into()));
+        let (Some(first), Some(last), Some(last_block)) =
+            (totals.first, totals.last, self.index.last())
+        else {
+            return Err(Error::Usage(
+                "the delta holds no complete revision; there is nothing to finish".into(),
+            ));
         };
         let last_block_offset = last_block.offset;
         let leases_offset = self.append_leases(leases)?;
@@ -172,7 +213,11 @@ impl EbdFile {
         self.append(&[&digest])?;
         self.sync()?;
         sync_parent(&self.path)?;
-        Ok(Finished { trailer, sha256: self.digest.clone().finalize().into(), bytes: self.offset })
+        Ok(Finished {
+            trailer,
+            sha256: self.digest.clone().finalize().into(),
+            bytes: self.offset,
+        })
     }
 
     /// Waits until what was written is on disk.
@@ -208,7 +253,9 @@ impl EbdFile {
     fn append(&mut self, parts: &[&[u8]]) -> Result<()> {
         let mut offset = self.offset;
         for part in parts {
-            self.file.write_all_at(part, offset).map_err(Error::io("write"))?;
+            self.file
+                .write_all_at(part, offset)
+                .map_err(Error::io("write"))?;
             offset += part.len() as u64;
         }
         for part in parts {
@@ -221,7 +268,11 @@ impl EbdFile {
 
 impl FilePoint {
     pub(crate) fn new(offset: u64, digest: Sha256, blocks: usize) -> Self {
-        Self { offset, digest, blocks }
+        Self {
+            offset,
+            digest,
+            blocks,
+        }
     }
 
     pub(crate) fn offset(&self) -> u64 {
@@ -231,6 +282,11 @@ impl FilePoint {
 
 /// A new name is durable only when its directory is.
 pub(crate) fn sync_parent(path: &Path) -> Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(parent).and_then(|directory| directory.sync_all()).map_err(Error::io("sync"))
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    File::open(parent)
+        .and_then(|directory| directory.sync_all())
+        .map_err(Error::io("sync"))
 }

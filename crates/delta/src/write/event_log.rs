@@ -33,13 +33,35 @@ impl EventLog {
     /// Creates the file; its first event must be of the header's start revision.
     pub(crate) fn create(path: &Path, header: &Header, options: &Options) -> Result<Self> {
         let out = EbdFile::create(path, header, options)?;
-        Ok(Self::resume(out, MainOrder::starting_at(header.start_revision), Totals::default(), options))
+        Ok(Self::resume(
+            out,
+            MainOrder::starting_at(header.start_revision),
+            Totals::default(),
+            options,
+        ))
     }
 
     /// Continues a file that holds complete revisions only.
-    pub(crate) fn resume(out: EbdFile, order: MainOrder, totals: Totals, options: &Options) -> Self {
+    pub(crate) fn resume(
+        out: EbdFile,
+        order: MainOrder,
+        totals: Totals,
+        options: &Options,
+    ) -> Self {
         let block_bytes = options.block_bytes;
-        Self { out, block: OpenBlock::default(), block_bytes, order, totals, partial: None }
+        Self {
+            out,
+            block: OpenBlock::default(),
+            block_bytes,
+            order,
+            totals,
+            partial: None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn out(&mut self) -> &mut EbdFile {
+        &mut self.out
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -53,7 +75,9 @@ impl EventLog {
 
     /// Everything so far but a partial revision.
     pub(crate) fn complete_totals(&self) -> &Totals {
-        self.partial.as_ref().map_or(&self.totals, |partial| &partial.totals)
+        self.partial
+            .as_ref()
+            .map_or(&self.totals, |partial| &partial.totals)
     }
 
     /// The revision that is not known to be complete.
@@ -81,17 +105,28 @@ impl EventLog {
         }
         if sub == 0 {
             let block = self.block.point(main, sub, arrived_ms);
-            self.partial = Some(Partial { main, file: self.out.point(), block, order: before, totals: self.totals });
+            self.partial = Some(Partial {
+                main,
+                file: self.out.point(),
+                block,
+                order: before,
+                totals: self.totals,
+            });
         }
         self.block.push(event, main, sub, arrived_ms);
-        self.totals.count(main, sub, delimited_len(event.len()) as u64, arrived_ms);
+        self.totals
+            .count(main, sub, delimited_len(event.len()) as u64, arrived_ms);
         Ok(())
     }
 
     /// The last revision is complete.
     pub(crate) fn complete(&mut self) -> Result<()> {
         self.partial = None;
-        if self.block.len() >= self.block_bytes { self.seal() } else { Ok(()) }
+        if self.block.len() >= self.block_bytes {
+            self.seal()
+        } else {
+            Ok(())
+        }
     }
 
     /// Forgets the revision that is not complete, also what is sealed of it.
@@ -134,7 +169,11 @@ impl EventLog {
 
     /// Seals what is in the way of the next event.
     fn make_room(&mut self, event: &[u8]) -> Result<()> {
-        if self.partial.as_ref().is_some_and(|partial| partial.block.events > 0) {
+        if self
+            .partial
+            .as_ref()
+            .is_some_and(|partial| partial.block.events > 0)
+        {
             self.split()?;
             if !self.block.overflows(event, self.block_bytes) {
                 return Ok(());
@@ -145,7 +184,9 @@ impl EventLog {
 
     /// Seals the complete revisions and keeps the partial one as the front of the next block.
     fn split(&mut self) -> Result<()> {
-        let Some(point) = self.partial.as_ref().map(|partial| partial.block) else { return Ok(()) };
+        let Some(point) = self.partial.as_ref().map(|partial| partial.block) else {
+            return Ok(());
+        };
         let tail = self.block.split_off(&point);
         let written = self.write_block(0);
         self.block.rejoin(tail);

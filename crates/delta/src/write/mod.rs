@@ -3,6 +3,8 @@
 
 mod ebd_file;
 mod event_log;
+#[cfg(test)]
+mod full_disk;
 mod open_block;
 mod recover;
 mod totals;
@@ -30,6 +32,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { block_bytes: 1 << 20, codec: Codec::Zstd, zstd_level: 1 }
+        Self {
+            block_bytes: 1 << 20,
+            codec: Codec::Zstd,
+            zstd_level: 1,
+        }
     }
 }

@@ -44,8 +44,15 @@ impl OpenBlock {
         if self.is_empty() {
             self.first = (main, sub);
         }
-        if self.marks.last().is_none_or(|mark| mark.arrived_ms != arrived_ms) {
-            self.marks.push(Mark { index: self.events, arrived_ms });
+        if self
+            .marks
+            .last()
+            .is_none_or(|mark| mark.arrived_ms != arrived_ms)
+        {
+            self.marks.push(Mark {
+                index: self.events,
+                arrived_ms,
+            });
         }
         put_delimited(&mut self.bytes, event);
         self.events = self.events.saturating_add(1);
@@ -75,12 +82,27 @@ impl OpenBlock {
     /// Takes what came behind the point out into a block of its own.
     pub(crate) fn split_off(&mut self, point: &BlockPoint) -> Self {
         let bytes = self.bytes.split_off(point.bytes.min(self.bytes.len()));
-        let mut marks = vec![Mark { index: 0, arrived_ms: point.next_arrived_ms }];
-        let behind = self.marks.split_off(point.marks.min(self.marks.len())).into_iter();
-        let moved = behind.map(|mark| Mark { index: mark.index.saturating_sub(point.events), ..mark });
+        let mut marks = vec![Mark {
+            index: 0,
+            arrived_ms: point.next_arrived_ms,
+        }];
+        let behind = self
+            .marks
+            .split_off(point.marks.min(self.marks.len()))
+            .into_iter();
+        let moved = behind.map(|mark| Mark {
+            index: mark.index.saturating_sub(point.events),
+            ..mark
+        });
         marks.extend(moved.filter(|mark| mark.index > 0));
         let events = self.events.saturating_sub(point.events);
-        let tail = Self { bytes, events, first: point.next, last_revision: self.last_revision, marks };
+        let tail = Self {
+            bytes,
+            events,
+            first: point.next,
+            last_revision: self.last_revision,
+            marks,
+        };
         self.events = point.events;
         self.last_revision = point.last_revision;
         tail
@@ -93,8 +115,12 @@ impl OpenBlock {
             return;
         }
         let at = self.marks.last().map(|mark| mark.arrived_ms);
-        let moved = tail.marks.into_iter().map(|mark| Mark { index: mark.index.saturating_add(self.events), ..mark });
-        self.marks.extend(moved.filter(|mark| mark.index > self.events || Some(mark.arrived_ms) != at));
+        let moved = tail.marks.into_iter().map(|mark| Mark {
+            index: mark.index.saturating_add(self.events),
+            ..mark
+        });
+        self.marks
+            .extend(moved.filter(|mark| mark.index > self.events || Some(mark.arrived_ms) != at));
         self.bytes.extend_from_slice(&tail.bytes);
         self.events = self.events.saturating_add(tail.events);
         self.last_revision = tail.last_revision;

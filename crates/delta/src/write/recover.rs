@@ -36,7 +36,11 @@ pub fn recover(path: &Path, options: &Options, cancel: &Cancel) -> Result<Recove
 }
 
 fn recover_cut(path: &Path, options: &Options, cancel: &Cancel) -> Result<Recovery> {
-    let file = OpenOptions::new().read(true).write(true).open(path).map_err(Error::io("open"))?;
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .map_err(Error::io("open"))?;
     let file_bytes = file.metadata().map_err(Error::io("stat"))?.len();
     let (input, header) = read_header(file.try_clone().map_err(Error::io("open"))?, file_bytes)?;
     let safe = Safe {
@@ -44,9 +48,19 @@ fn recover_cut(path: &Path, options: &Options, cancel: &Cancel) -> Result<Recove
         order: MainOrder::starting_at(header.start_revision),
         totals: Totals::default(),
     };
-    let mut scan = Scan { input, index: Vec::new(), state: safe.clone(), safe, leases: HashSet::new() };
+    let mut scan = Scan {
+        input,
+        index: Vec::new(),
+        state: safe.clone(),
+        safe,
+        leases: HashSet::new(),
+    };
     scan.run(cancel)?;
-    let Safe { point, order, totals } = scan.safe;
+    let Safe {
+        point,
+        order,
+        totals,
+    } = scan.safe;
     let cut_bytes = file_bytes.saturating_sub(point.offset());
     let out = EbdFile::resume(file, path, point, scan.index, options)?;
     let log = EventLog::resume(out, order, totals, options);
@@ -89,7 +103,9 @@ impl Scan {
 
     fn next_block(&mut self, decompress: &mut Decompress, body: &mut Vec<u8>) -> Result<bool> {
         let offset = self.input.offset();
-        let Some(head) = self.input.next_head()? else { return Ok(false) };
+        let Some(head) = self.input.next_head()? else {
+            return Ok(false);
+        };
         if head.section != Section::Block {
             return Ok(false);
         }
@@ -102,7 +118,11 @@ impl Scan {
         }
         self.index.push(IndexEntry::of(offset, &block.head));
         let point = FilePoint::new(self.input.offset(), self.input.digest(), self.index.len());
-        self.state = Safe { point, order, totals };
+        self.state = Safe {
+            point,
+            order,
+            totals,
+        };
         if head.flags & FLAG_OPEN == 0 {
             self.safe = self.state.clone();
         }
@@ -115,7 +135,12 @@ impl Scan {
         let leases = &mut self.leases;
         block.walk(&mut order, |stored, change, sub| {
             let main = change.kv.mod_revision;
-            totals.count(main, sub, delimited_len(stored.bytes.len()) as u64, stored.arrived_ms);
+            totals.count(
+                main,
+                sub,
+                delimited_len(stored.bytes.len()) as u64,
+                stored.arrived_ms,
+            );
             let lease = change.head().lease;
             if lease != 0 {
                 leases.insert(lease);

@@ -20,7 +20,12 @@ pub(crate) struct WatchOrder {
 impl WatchOrder {
     /// A watch that was asked to start at `floor`, which is also the next new revision.
     pub(crate) fn starting_at(floor: i64) -> Self {
-        Self { floor, last: 0, next_main: floor, open_main: None }
+        Self {
+            floor,
+            last: 0,
+            next_main: floor,
+            open_main: None,
+        }
     }
 
     /// Takes the next event's revision; whether the event belongs into the delta.

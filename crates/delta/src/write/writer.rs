@@ -70,7 +70,18 @@ impl DeltaWriter {
 
     pub(crate) fn resume(log: EventLog, header: Header, leases: HashSet<i64>) -> Self {
         let order = WatchOrder::starting_at(log.resume_revision().unwrap_or(header.start_revision));
-        Self { log, header, order, leases, broken: false }
+        Self {
+            log,
+            header,
+            order,
+            leases,
+            broken: false,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn log(&mut self) -> &mut EventLog {
+        &mut self.log
     }
 
     /// The header that the file was created with.
@@ -83,12 +94,15 @@ impl DeltaWriter {
     /// as it was; only when the disk refuses may it be taken in part.
     pub fn push_response(&mut self, response: &[u8], now_ms: i64) -> Result<Pushed> {
         let path = self.log.path().to_owned();
-        self.push_inner(response, now_ms).in_file("write delta", &path)
+        self.push_inner(response, now_ms)
+            .in_file("write delta", &path)
     }
 
     fn push_inner(&mut self, response: &[u8], now_ms: i64) -> Result<Pushed> {
         if self.broken {
-            return Err(Error::Usage("a response was taken in part; drop it and watch again".into()));
+            return Err(Error::Usage(
+                "a response was taken in part; drop it and watch again".into(),
+            ));
         }
         let head = parse_head(response)?;
         self.check_source(&head)?;
@@ -98,7 +112,10 @@ impl DeltaWriter {
             order = WatchOrder::starting_at(self.resume_revision());
         }
         check_events(response, &mut order.clone())?;
-        let mut pushed = Pushed { head, ..Pushed::default() };
+        let mut pushed = Pushed {
+            head,
+            ..Pushed::default()
+        };
         let taken = self.take_events(response, now_ms, &mut order, &mut pushed);
         self.broken = taken.is_err();
         taken?;
@@ -157,7 +174,9 @@ impl DeltaWriter {
     /// Where a watch must start to continue this delta.
     #[must_use]
     pub fn resume_revision(&self) -> i64 {
-        self.log.resume_revision().unwrap_or(self.header.start_revision)
+        self.log
+            .resume_revision()
+            .unwrap_or(self.header.start_revision)
     }
 
     /// Writes leases, index and trailer, and syncs file and directory. An error leaves the delta as it was: free some

@@ -1,6 +1,8 @@
 //! Watch responses and deltas made up for tests, from a seeded history that etcd could have had.
 #![allow(dead_code, missing_docs)]
 
+pub mod etcd_model;
+
 use delta::event::Change;
 use delta::{Cancel, DeltaFile, DeltaWriter, Header, Kind, Options, Replay, Summary};
 use etcd_data::kv::KeyValueRef;
@@ -24,11 +26,27 @@ pub struct Event {
 
 impl Event {
     pub fn put(main: i64, key: &[u8], value: &[u8]) -> Self {
-        Self { delete: false, key: key.to_vec(), create: main, main, version: 1, value: value.to_vec(), lease: 0 }
+        Self {
+            delete: false,
+            key: key.to_vec(),
+            create: main,
+            main,
+            version: 1,
+            value: value.to_vec(),
+            lease: 0,
+        }
     }
 
     pub fn delete(main: i64, key: &[u8]) -> Self {
-        Self { delete: true, key: key.to_vec(), create: 0, main, version: 0, value: Vec::new(), lease: 0 }
+        Self {
+            delete: true,
+            key: key.to_vec(),
+            create: 0,
+            main,
+            version: 0,
+            value: Vec::new(),
+            lease: 0,
+        }
     }
 
     pub fn change(&self) -> Change<'_> {
@@ -99,7 +117,9 @@ pub struct Dir {
 
 impl Dir {
     pub fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -111,7 +131,12 @@ impl Dir {
 pub fn write_ebd(path: &Path, events: &[Event], options: &Options) -> Summary {
     let mut writer = DeltaWriter::create(path, header(events[0].main), options).unwrap();
     for chunk in events.chunk_by(|a, b| a.main == b.main) {
-        writer.push_response(&response(9_999_999, false, chunk), 1_700_000_000_000 + chunk[0].main).unwrap();
+        writer
+            .push_response(
+                &response(9_999_999, false, chunk),
+                1_700_000_000_000 + chunk[0].main,
+            )
+            .unwrap();
     }
     writer.finish(&[]).unwrap()
 }
@@ -194,7 +219,11 @@ pub fn history(seed: u64, after: i64, mains: i64) -> Vec<Event> {
     let mut live: BTreeMap<Vec<u8>, (i64, i64)> = BTreeMap::new();
     let mut events = Vec::new();
     for main in after + 1..=after + mains {
-        let ops = if random.below(4) == 0 { 1 + random.below(6) } else { 1 };
+        let ops = if random.below(4) == 0 {
+            1 + random.below(6)
+        } else {
+            1
+        };
         let mut touched = std::collections::BTreeSet::new();
         for _ in 0..ops {
             let key = format!("k{}", random.below(12)).into_bytes();
@@ -206,11 +235,25 @@ pub fn history(seed: u64, after: i64, mains: i64) -> Vec<Event> {
                 events.push(Event::delete(main, &key));
                 continue;
             }
-            let (create, version) = live.get(&key).map_or((main, 1), |(create, version)| (*create, version + 1));
-            let lease = if random.below(5) == 0 { random.next().cast_signed() } else { 0 };
+            let (create, version) = live
+                .get(&key)
+                .map_or((main, 1), |(create, version)| (*create, version + 1));
+            let lease = if random.below(5) == 0 {
+                random.next().cast_signed()
+            } else {
+                0
+            };
             let size = random.below(60) as usize;
             let value = random.bytes(size);
-            events.push(Event { delete: false, key: key.clone(), create, main, version, value, lease });
+            events.push(Event {
+                delete: false,
+                key: key.clone(),
+                create,
+                main,
+                version,
+                value,
+                lease,
+            });
             live.insert(key.clone(), (create, version));
             if random.below(4) == 0 {
                 live.remove(&key);
