@@ -40,7 +40,10 @@ impl Failure {
 
     /// A failed system call.
     pub fn io(what: &str, error: &std::io::Error) -> Self {
-        Self { code: pack::io_code(error), message: format!("{what}: {error}") }
+        Self {
+            code: pack::io_code(error),
+            message: format!("{what}: {error}"),
+        }
     }
 
     /// The JavaScript error, with its `code`, kept inside a napi error for a promise to reject with.

@@ -44,10 +44,19 @@ pub fn exchange_paths(a: String, b: String) -> Result<(), SyncError> {
     let done = renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE);
     done.map_err(|errno| {
         let code = match errno {
-            Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::BUSY => "UNSUPPORTED",
-            _ => return Failure::io(&format!("exchange {a} and {b}"), &io::Error::from(errno)).into(),
+            Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::XDEV | Errno::BUSY => {
+                "UNSUPPORTED"
+            }
+            _ => {
+                return Failure::io(&format!("exchange {a} and {b}"), &io::Error::from(errno))
+                    .into();
+            }
         };
-        Failure { code, message: format!("exchange {a} and {b}: {errno}") }.into()
+        Failure {
+            code,
+            message: format!("exchange {a} and {b}: {errno}"),
+        }
+        .into()
     })
 }
 
@@ -68,7 +77,9 @@ fn sync_below(path: &Path) -> Outcome<()> {
             }
         }
     }
-    File::open(path).and_then(|file| file.sync_all()).map_err(failed)
+    File::open(path)
+        .and_then(|file| file.sync_all())
+        .map_err(failed)
 }
 
 /// Length and SHA-256 of a file.
@@ -81,7 +92,11 @@ pub struct FileDigest {
 
 /// Reads a file once. Progress in bytes. Own thread.
 #[napi(ts_return_type = "Promise<FileDigest>")]
-pub fn hash_file<'env>(env: &'env Env, path: String, control: &JobControl) -> napi::Result<Object<'env>> {
+pub fn hash_file<'env>(
+    env: &'env Env,
+    path: String,
+    control: &JobControl,
+) -> napi::Result<Object<'env>> {
     let (cancel, done) = (control.cancel_token(), control.done_counter());
     job::spawn(env, "hash-file", move || {
         let path = PathBuf::from(path);
@@ -97,6 +112,9 @@ pub fn hash_file<'env>(env: &'env Env, path: String, control: &JobControl) -> na
             done.fetch_add(count as u64, std::sync::atomic::Ordering::Relaxed);
         }
         let (bytes, sha256) = reader.finish();
-        Ok(FileDigest { bytes: to_number(bytes), sha256: hex(&sha256) })
+        Ok(FileDigest {
+            bytes: to_number(bytes),
+            sha256: hex(&sha256),
+        })
     })
 }

@@ -9,7 +9,11 @@
 
 mod control;
 mod convert;
+mod db;
+mod delta_file;
 mod error;
 mod files;
 mod full;
 mod job;
+mod member;
+mod replay;

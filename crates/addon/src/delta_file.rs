@@ -1,0 +1,424 @@
+//! Deltas: writing from the watch, recovery, verification, conversion.
+
+use crate::control::JobControl;
+use crate::convert::{bigint, from_number, hex, sha256, to_number};
+use crate::error::{Failure, Outcome, SyncError};
+use crate::job;
+use crate::member::LeaseGrant;
+use delta::{Codec, Compression, DeltaFile, Format, Header, Lease, Options, Recovery};
+use napi::Env;
+use napi::bindgen_prelude::{BigInt, Buffer, Object, Uint8Array};
+use napi_derive::napi;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where a delta comes from; see `delta::Header`.
+#[napi(object)]
+pub struct DeltaHeader {
+    /// 0 when unknown.
+    pub cluster_id: BigInt,
+    /// 0 when unknown.
+    pub member_id: BigInt,
+    pub server_version: String,
+    pub predecessor_name: String,
+    pub predecessor_sha256: Option<String>,
+    pub start_revision: BigInt,
+    pub created_ms: f64,
+    pub timeline: Option<String>,
+}
+
+/// What a delta holds; see `delta::Summary`.
+#[napi(object)]
+pub struct DeltaSummary {
+    pub first_revision: BigInt,
+    pub last_revision: BigInt,
+    pub events: f64,
+    pub event_bytes: f64,
+    pub bytes: f64,
+    /// Lower case hex.
+    pub sha256: String,
+    pub first_time_ms: f64,
+    pub last_time_ms: f64,
+    pub leases: f64,
+    pub revision_events_max: f64,
+    pub revision_bytes_max: f64,
+}
+
+/// What a watch response was.
+#[napi(object)]
+pub struct PushedResponse {
+    pub created: bool,
+    pub canceled: bool,
+    /// 0 for none.
+    pub compact_revision: BigInt,
+    pub cancel_reason: String,
+    pub header_revision: BigInt,
+    pub cluster_id: BigInt,
+    pub member_id: BigInt,
+    pub watch_id: BigInt,
+    pub fragment: bool,
+    pub events: f64,
+    pub first_revision: Option<BigInt>,
+    pub last_revision: Option<BigInt>,
+    pub new_leases: Vec<BigInt>,
+}
+
+/// What the delta holds so far.
+#[napi(object)]
+pub struct DeltaStats {
+    pub events: f64,
+    pub event_bytes: f64,
+    /// On disk and in the open block.
+    pub bytes: f64,
+    pub first_revision: Option<BigInt>,
+    pub last_revision: Option<BigInt>,
+    pub open_since_ms: Option<f64>,
+    pub partial: bool,
+}
+
+/// A delta that is being written.
+#[napi]
+pub struct DeltaWriter {
+    writer: Arc<Mutex<delta::DeltaWriter>>,
+}
+
+#[napi]
+impl DeltaWriter {
+    /// Creates the file, which must not exist. `codec`: "zstd" or "none". JavaScript thread.
+    #[napi(constructor)]
+    pub fn new(path: String, header: DeltaHeader, codec: String) -> Result<Self, SyncError> {
+        let create = || -> Outcome<delta::DeltaWriter> {
+            Ok(delta::DeltaWriter::create(
+                Path::new(&path),
+                header_from(header)?,
+                &options(&codec)?,
+            )?)
+        };
+        Ok(Self::of(create()?))
+    }
+
+    fn of(writer: delta::DeltaWriter) -> Self {
+        Self {
+            writer: Arc::new(Mutex::new(writer)),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, delta::DeltaWriter> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes one raw WatchResponse that arrived at `now_ms`. JavaScript thread; compresses a block per MiB of events.
+    #[napi]
+    pub fn push_response(
+        &self,
+        response: Uint8Array,
+        now_ms: f64,
+    ) -> Result<PushedResponse, SyncError> {
+        let pushed = self
+            .lock()
+            .push_response(&response, millis(now_ms))
+            .map_err(Failure::from)?;
+        let events = pushed.events > 0;
+        Ok(PushedResponse {
+            created: pushed.head.created,
+            canceled: pushed.head.canceled,
+            compact_revision: bigint(pushed.head.compact_revision),
+            cancel_reason: pushed.head.cancel_reason,
+            header_revision: bigint(pushed.head.header_revision),
+            cluster_id: BigInt::from(pushed.head.cluster_id),
+            member_id: BigInt::from(pushed.head.member_id),
+            watch_id: bigint(pushed.head.watch_id),
+            fragment: pushed.head.fragment,
+            events: to_number(pushed.events),
+            first_revision: events.then(|| bigint(pushed.first_revision)),
+            last_revision: events.then(|| bigint(pushed.last_revision)),
+            new_leases: pushed.new_leases.into_iter().map(bigint).collect(),
+        })
+    }
+
+    /// Forgets what is there of an incomplete revision; returns the revision that a new watch must start at.
+    /// JavaScript thread.
+    #[napi]
+    pub fn drop_partial(&self) -> Result<BigInt, SyncError> {
+        Ok(bigint(self.lock().drop_partial().map_err(Failure::from)?))
+    }
+
+    /// JavaScript thread.
+    #[napi]
+    pub fn resume_revision(&self) -> BigInt {
+        bigint(self.lock().resume_revision())
+    }
+
+    /// Lease ids that the delta names, ascending. JavaScript thread.
+    #[napi]
+    pub fn leases(&self) -> Vec<BigInt> {
+        self.lock().leases().into_iter().map(bigint).collect()
+    }
+
+    /// JavaScript thread.
+    #[napi]
+    pub fn stats(&self) -> DeltaStats {
+        let stats = self.lock().stats();
+        let some = stats.events > 0;
+        DeltaStats {
+            events: to_number(stats.events),
+            event_bytes: to_number(stats.event_bytes),
+            bytes: to_number(stats.bytes),
+            first_revision: some.then(|| bigint(stats.first_revision)),
+            last_revision: some.then(|| bigint(stats.last_revision)),
+            #[allow(clippy::cast_precision_loss)]
+            open_since_ms: stats.open_since_ms.map(|ms| ms as f64),
+            partial: stats.partial,
+        }
+    }
+
+    /// Hands complete revisions to the disk and waits for it. Own thread.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn sync<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let writer = Arc::clone(&self.writer);
+        job::spawn(env, "delta-sync", move || {
+            Ok(writer
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .sync()?)
+        })
+    }
+
+    /// Writes leases, index and trailer, and syncs. Nothing may be pushed afterwards. Own thread.
+    #[napi(ts_return_type = "Promise<DeltaSummary>")]
+    pub fn finish<'env>(
+        &self,
+        env: &'env Env,
+        leases: Vec<LeaseGrant>,
+    ) -> napi::Result<Object<'env>> {
+        let writer = Arc::clone(&self.writer);
+        let lease = |grant: &LeaseGrant| Lease {
+            id: grant.id.get_i64().0,
+            granted_ttl: grant.ttl_seconds.get_i64().0,
+        };
+        let leases: Vec<Lease> = leases.iter().map(lease).collect();
+        job::spawn(env, "delta-finish", move || {
+            let summary = writer
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .finish(&leases)?;
+            Ok(summary_of(&summary))
+        })
+    }
+}
+
+/// Takes over a delta whose writer is gone, cut to its complete revisions; `null` when it had been finished. Own thread.
+#[napi(ts_return_type = "Promise<DeltaWriter | null>")]
+pub fn recover_delta<'env>(
+    env: &'env Env,
+    path: String,
+    codec: String,
+    control: &JobControl,
+) -> napi::Result<Object<'env>> {
+    let cancel = control.cancel_token();
+    job::spawn(env, "delta-recover", move || {
+        Ok(
+            match delta::recover(Path::new(&path), &options(&codec)?, &cancel)? {
+                Recovery::Finished(_) => None,
+                Recovery::Cut { writer, .. } => Some(DeltaWriter::of(*writer)),
+            },
+        )
+    })
+}
+
+/// A delta that was read through.
+#[napi(object)]
+pub struct VerifiedDelta {
+    /// "ebd" or "json".
+    #[napi(ts_type = "'ebd' | 'json'")]
+    pub format: String,
+    pub summary: DeltaSummary,
+    /// Of an .ebd.
+    pub header: Option<DeltaHeader>,
+    pub leases: Vec<LeaseGrant>,
+}
+
+/// Reads a delta of either format through and compares everything that can be. Own thread.
+#[napi(ts_return_type = "Promise<VerifiedDelta>")]
+pub fn verify_delta<'env>(
+    env: &'env Env,
+    path: String,
+    control: &JobControl,
+) -> napi::Result<Object<'env>> {
+    let cancel = control.cancel_token();
+    job::spawn(env, "delta-verify", move || {
+        let file = DeltaFile::open(Path::new(&path))?;
+        let summary = file.verify(&cancel)?;
+        let grant = |lease: &Lease| LeaseGrant {
+            id: bigint(lease.id),
+            ttl_seconds: bigint(lease.granted_ttl),
+        };
+        Ok(VerifiedDelta {
+            format: format_name(file.format()).to_owned(),
+            summary: summary_of(&summary),
+            header: file.header().map(header_to),
+            leases: file.leases()?.iter().map(grant).collect(),
+        })
+    })
+}
+
+/// The last event of a delta, as a history is told from another.
+#[napi(object)]
+pub struct DeltaLastEvent {
+    pub key: Buffer,
+    pub main: BigInt,
+    pub tombstone: bool,
+    pub create_revision: BigInt,
+    pub version: BigInt,
+    pub lease: BigInt,
+    /// Of the value; lower case hex.
+    pub value_sha256: String,
+    /// Of the record that etcd stores; equals `RecordIdentity.sha256`.
+    pub record_sha256: String,
+    pub arrived_ms: f64,
+}
+
+/// Reads the last event: of an .ebd from its last block, of JSON by reading it through. Own thread.
+#[napi(ts_return_type = "Promise<DeltaLastEvent>")]
+pub fn delta_last_event<'env>(
+    env: &'env Env,
+    path: String,
+    control: &JobControl,
+) -> napi::Result<Object<'env>> {
+    let cancel = control.cancel_token();
+    job::spawn(env, "delta-last-event", move || {
+        let event = delta::last_event(Path::new(&path), &cancel)?;
+        Ok(DeltaLastEvent {
+            key: event.key.into(),
+            main: bigint(event.revision.main),
+            tombstone: event.tombstone,
+            create_revision: bigint(event.create_revision),
+            version: bigint(event.version),
+            lease: bigint(event.lease),
+            value_sha256: hex(&event.value_sha256),
+            record_sha256: hex(&event.record_sha256),
+            #[allow(clippy::cast_precision_loss)]
+            arrived_ms: event.arrived_ms as f64,
+        })
+    })
+}
+
+/// Reads a delta of either format through and writes it as a local .ebd, which must not exist. Own thread.
+#[napi(ts_return_type = "Promise<DeltaSummary>")]
+pub fn transcode_delta<'env>(
+    env: &'env Env,
+    source: String,
+    target: String,
+    codec: String,
+    control: &JobControl,
+) -> napi::Result<Object<'env>> {
+    let cancel = control.cancel_token();
+    job::spawn(env, "delta-transcode", move || {
+        let written = delta::transcode(
+            Path::new(&source),
+            Path::new(&target),
+            &options(&codec)?,
+            &cancel,
+        )?;
+        Ok(summary_of(&written))
+    })
+}
+
+/// Reads a delta of either format through and writes what the Go tool would have. Own thread.
+#[napi(ts_return_type = "Promise<DeltaSummary>")]
+pub fn export_delta<'env>(
+    env: &'env Env,
+    source: String,
+    target: String,
+    compression: String,
+    control: &JobControl,
+) -> napi::Result<Object<'env>> {
+    let cancel = control.cancel_token();
+    job::spawn(env, "delta-export", move || {
+        let compression = match compression.as_str() {
+            "none" => Compression::None,
+            "gzip" => Compression::Gzip,
+            _ => {
+                return Err(Failure::internal(format!(
+                    "{compression:?} is no compression of json deltas"
+                )));
+            }
+        };
+        let written = delta::export(Path::new(&source), Path::new(&target), compression, &cancel)?;
+        Ok(summary_of(&written))
+    })
+}
+
+fn options(codec: &str) -> Outcome<Options> {
+    let codec = match codec {
+        "zstd" => Codec::Zstd,
+        "none" => Codec::None,
+        _ => {
+            return Err(Failure::internal(format!(
+                "{codec:?} is no codec of .ebd blocks"
+            )));
+        }
+    };
+    Ok(Options {
+        codec,
+        ..Options::default()
+    })
+}
+
+fn header_from(header: DeltaHeader) -> Outcome<Header> {
+    Ok(Header {
+        cluster_id: header.cluster_id.get_u64().1,
+        member_id: header.member_id.get_u64().1,
+        server_version: header.server_version,
+        predecessor_name: header.predecessor_name,
+        predecessor_sha256: header
+            .predecessor_sha256
+            .map(|text| sha256(&text))
+            .transpose()?,
+        start_revision: header.start_revision.get_i64().0,
+        created_ms: millis(header.created_ms),
+        timeline: header.timeline,
+    })
+}
+
+fn header_to(header: &Header) -> DeltaHeader {
+    DeltaHeader {
+        cluster_id: BigInt::from(header.cluster_id),
+        member_id: BigInt::from(header.member_id),
+        server_version: header.server_version.clone(),
+        predecessor_name: header.predecessor_name.clone(),
+        predecessor_sha256: header.predecessor_sha256.map(|digest| hex(&digest)),
+        start_revision: bigint(header.start_revision),
+        #[allow(clippy::cast_precision_loss)]
+        created_ms: header.created_ms as f64,
+        timeline: header.timeline.clone(),
+    }
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn summary_of(summary: &delta::Summary) -> DeltaSummary {
+    DeltaSummary {
+        first_revision: bigint(summary.first_revision),
+        last_revision: bigint(summary.last_revision),
+        events: to_number(summary.events),
+        event_bytes: to_number(summary.event_bytes),
+        bytes: to_number(summary.bytes),
+        sha256: hex(&summary.sha256),
+        first_time_ms: summary.first_time_ms as f64,
+        last_time_ms: summary.last_time_ms as f64,
+        leases: to_number(summary.leases),
+        revision_events_max: to_number(summary.revision_events_max),
+        revision_bytes_max: to_number(summary.revision_bytes_max),
+    }
+}
+
+fn format_name(format: Format) -> &'static str {
+    match format {
+        Format::Ebd => "ebd",
+        Format::Json(_) => "json",
+    }
+}
+
+fn millis(value: f64) -> i64 {
+    i64::try_from(from_number(value)).unwrap_or(i64::MAX)
+}

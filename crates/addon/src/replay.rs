@@ -1,0 +1,92 @@
+//! Deltas as ready transactions.
+
+use crate::control::JobControl;
+use crate::convert::{bigint, hex, to_number};
+use crate::error::{Failure, SyncError};
+use crate::job;
+use crate::member::RecordCheckpoint;
+use napi::Env;
+use napi::bindgen_prelude::{BigInt, Buffer, Object, Uint8Array, Uint32Array};
+use napi_derive::napi;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Ready `etcdserverpb.TxnRequest`s, one per main revision, one after another in `bytes`.
+#[napi(object)]
+pub struct ReplayBatch {
+    pub bytes: Buffer,
+    /// End of each request in `bytes`.
+    pub ends: Uint32Array,
+    /// 1 for a request that needs all before it acknowledged: its guard proves nothing.
+    pub barriers: Uint8Array,
+    pub first_revision: BigInt,
+    pub last_revision: BigInt,
+    pub events: f64,
+    /// Leases that no request before this batch named.
+    pub leases: Vec<BigInt>,
+}
+
+/// Reads deltas in order, from a revision on, and digests the records that they stand for.
+#[napi]
+pub struct Replay {
+    replay: Arc<Mutex<delta::Replay>>,
+}
+
+#[napi]
+impl Replay {
+    /// Revisions up to `after` are passed over.
+    #[napi(constructor)]
+    pub fn new(after: BigInt) -> Self {
+        Self {
+            replay: Arc::new(Mutex::new(delta::Replay::new(after.get_i64().0))),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, delta::Replay> {
+        self.replay.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins the next file, an .ebd. REVISION_GAP when it starts too late. JavaScript thread; reads its two ends.
+    #[napi]
+    pub fn open(&self, path: String) -> Result<(), SyncError> {
+        self.lock().open(Path::new(&path)).map_err(Failure::from)?;
+        Ok(())
+    }
+
+    /// The next batch of the open file, `null` at its end. About 1 MiB, more only for one larger revision. Own thread.
+    #[napi(ts_return_type = "Promise<ReplayBatch | null>")]
+    pub fn next<'env>(&self, env: &'env Env, control: &JobControl) -> napi::Result<Object<'env>> {
+        let (replay, cancel) = (Arc::clone(&self.replay), control.cancel_token());
+        job::spawn(env, "replay-next", move || {
+            let batch = replay
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .next_batch(&cancel)?;
+            Ok(batch.map(|batch| ReplayBatch {
+                bytes: batch.bytes.into(),
+                ends: batch.ends.into(),
+                barriers: batch.barriers.into(),
+                first_revision: bigint(batch.first_revision),
+                last_revision: bigint(batch.last_revision),
+                events: to_number(batch.events),
+                leases: batch.leases.into_iter().map(bigint).collect(),
+            }))
+        })
+    }
+
+    /// Last revision handed out.
+    #[napi]
+    pub fn position(&self) -> BigInt {
+        bigint(self.lock().position())
+    }
+
+    /// Digest over all records handed out so far.
+    #[napi]
+    pub fn checkpoint(&self) -> RecordCheckpoint {
+        let checkpoint = self.lock().checkpoint();
+        RecordCheckpoint {
+            revision: bigint(checkpoint.revision),
+            sha256: hex(&checkpoint.sha256),
+        }
+    }
+}

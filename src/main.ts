@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+import { createRequire } from 'node:module';
+import { run } from './cli/run.js';
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+
+process.umask(0o077);
+// A second signal means it: the first one began an orderly end.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => process.once(signal, () => process.exit(signal === 'SIGINT' ? 130 : 143)));
+}
+process.exitCode = await run({ path: process.argv[1] ?? '', args: process.argv.slice(2), version });

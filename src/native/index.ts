@@ -1,0 +1,8 @@
+/** The native verbs. Import this, never `binding.js`, which is generated. */
+export type { NativeOptions } from './call.js';
+export * from './db.js';
+export * from './delta.js';
+export * from './files.js';
+export * from './full.js';
+export * from './member.js';
+export * from './replay.js';
