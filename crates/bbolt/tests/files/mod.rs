@@ -7,6 +7,8 @@
     reason = "a test stops at the first thing that is not as said"
 )]
 
+pub mod verdict;
+
 use bbolt::{Appender, Builder};
 use std::path::{Path, PathBuf};
 
