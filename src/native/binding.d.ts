@@ -133,16 +133,16 @@ export interface DbInfo {
   /** -1 when never compacted. */
   compactRevision: bigint
   scheduledCompactRevision: bigint
-  consistentIndex?: bigint
-  term?: bigint
-  storageVersion?: string
-  clusterVersion?: string
+  consistentIndex: bigint | null
+  term: bigint | null
+  storageVersion: string | null
+  clusterVersion: string | null
   authEnabled: boolean
   members: Array<DbMember>
   leases: number
   /** "NOSPACE" and the like. */
   alarms: Array<string>
-  lastRecord?: RecordIdentity
+  lastRecord: RecordIdentity | null
   buckets: Array<string>
 }
 
@@ -163,10 +163,10 @@ export interface DeltaHeader {
   memberId: bigint
   serverVersion: string
   predecessorName: string
-  predecessorSha256?: string
+  predecessorSha256: string | null
   startRevision: bigint
   createdMs: number
-  timeline?: string
+  timeline: string | null
 }
 
 /** Reads the last event: of an .ebd from its last block, of JSON by reading it through. Own thread. */
@@ -193,9 +193,9 @@ export interface DeltaStats {
   eventBytes: number
   /** On disk and in the open block. */
   bytes: number
-  firstRevision?: bigint
-  lastRevision?: bigint
-  openSinceMs?: number
+  firstRevision: bigint | null
+  lastRevision: bigint | null
+  openSinceMs: number | null
   partial: boolean
 }
 
@@ -297,8 +297,8 @@ export interface PushedResponse {
   watchId: bigint
   fragment: boolean
   events: number
-  firstRevision?: bigint
-  lastRevision?: bigint
+  firstRevision: bigint | null
+  lastRevision: bigint | null
   newLeases: Array<bigint>
 }
 
@@ -409,7 +409,7 @@ export interface VerifiedDelta {
   format: 'ebd' | 'json'
   summary: DeltaSummary
   /** Of an .ebd. */
-  header?: DeltaHeader
+  header: DeltaHeader | null
   leases: Array<LeaseGrant>
 }
 

@@ -142,7 +142,7 @@ pub struct DbMember {
 }
 
 /// What a database says about itself; see `etcd_data::DbInfo`.
-#[napi(object)]
+#[napi(object, use_nullable = true)]
 pub struct DbInfo {
     pub page_size: u32,
     pub data_bytes: f64,

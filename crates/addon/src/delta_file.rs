@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Where a delta comes from; see `delta::Header`.
-#[napi(object)]
+#[napi(object, use_nullable = true)]
 pub struct DeltaHeader {
     /// 0 when unknown.
     pub cluster_id: BigInt,
@@ -45,7 +45,7 @@ pub struct DeltaSummary {
 }
 
 /// What a watch response was.
-#[napi(object)]
+#[napi(object, use_nullable = true)]
 pub struct PushedResponse {
     pub created: bool,
     pub canceled: bool,
@@ -64,7 +64,7 @@ pub struct PushedResponse {
 }
 
 /// What the delta holds so far.
-#[napi(object)]
+#[napi(object, use_nullable = true)]
 pub struct DeltaStats {
     pub events: f64,
     pub event_bytes: f64,
@@ -227,7 +227,7 @@ pub fn recover_delta<'env>(
 }
 
 /// A delta that was read through.
-#[napi(object)]
+#[napi(object, use_nullable = true)]
 pub struct VerifiedDelta {
     /// "ebd" or "json".
     #[napi(ts_type = "'ebd' | 'json'")]
