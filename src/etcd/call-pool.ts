@@ -8,7 +8,7 @@ import type { ICallable } from 'etcd3';
 import { Host } from 'etcd3/lib/connection-pool.js';
 import { BackupError } from '../errors.js';
 import { authenticate, KEEPALIVE_TIME_MS, KEEPALIVE_TIMEOUT_MS } from './channel.js';
-import { channelCredentials, type EtcdConnection, grpcTarget } from './connection.js';
+import { channelCredentials, type EtcdConnection, grpcTarget, tlsOptions } from './connection.js';
 import { etcdFailure } from './failure.js';
 import { TokenSource } from './token.js';
 
@@ -43,6 +43,7 @@ export class CallPool implements ICallable<Host> {
   static async open(connection: EtcdConnection, endpoint: string): Promise<CallPool> {
     const credentials = await channelCredentials(connection, endpoint);
     const host = new Host(grpcTarget(endpoint), credentials, {
+      ...tlsOptions(connection, endpoint),
       'grpc.max_receive_message_length': MAX_UNARY_RESPONSE_BYTES,
       'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
       'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,

@@ -10,7 +10,7 @@ import {
   type ClientReadableStream,
   type Metadata,
 } from '@grpc/grpc-js';
-import { channelCredentials, type EtcdConnection, grpcTarget } from './connection.js';
+import { channelCredentials, type EtcdConnection, grpcTarget, tlsOptions } from './connection.js';
 import { etcdFailure } from './failure.js';
 import { decodeToken, encodeAuthenticate } from './proto.js';
 import type { ReadAhead } from './read-ahead.js';
@@ -58,6 +58,7 @@ export class RawChannel {
   ): Promise<RawChannel> {
     const credentials = await channelCredentials(connection, endpoint);
     const client = new Client(grpcTarget(endpoint), credentials, {
+      ...tlsOptions(connection, endpoint),
       'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
       'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
       'grpc-node.flow_control_window': options.windowBytes,
