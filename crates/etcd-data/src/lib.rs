@@ -5,6 +5,7 @@ pub mod assemble;
 pub mod auth;
 pub mod copy;
 pub mod error;
+pub mod fingerprint;
 pub mod foreign;
 pub mod hash_kv;
 pub mod inspect;
