@@ -66,7 +66,10 @@ function option(flag: Flag<unknown>, given: Map<string, readonly string[]>): Opt
   const short = flag.short === undefined ? '' : `-${flag.short}, `;
   const shown = flag.show(flag.fallback);
   const described = `${flag.help}${shown === '' || shown === 'false' ? '' : ` (default ${shown})`}`;
-  const made = new Option(`${short}--${flag.name} <${flag.placeholder ?? 'true|false'}>`, described);
+  const made = new Option(
+    `${short}--${flag.name} ${flag.placeholder === undefined ? '[true|false]' : `<${flag.placeholder}>`}`,
+    described,
+  );
   if (flag.later !== undefined) made.hideHelp();
   return made.argParser((text) => {
     given.set(flag.name, [...(given.get(flag.name) ?? []), text]);

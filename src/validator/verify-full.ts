@@ -9,7 +9,7 @@ import { describeFindings, MAX_FINDINGS, THREADS } from './findings.js';
 import type { ObjectVerdict, VerifyOptions } from './verdict.js';
 
 /** A packed snapshot never unpacks to more than etcd could ever hold. */
-const MAX_PLAIN_BYTES = 1024 ** 4;
+export const MAX_PLAIN_BYTES = 1024 ** 4;
 
 export async function verifyFull(
   store: Store,
@@ -95,6 +95,6 @@ async function compareManifest(
   return problems;
 }
 
-function codecOf({ name }: StoredSnapshot): ReadCodec {
+export function codecOf({ name }: StoredSnapshot): ReadCodec {
   return name.codec === 'ebd' ? 'none' : name.codec;
 }

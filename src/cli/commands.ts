@@ -1,0 +1,7 @@
+/** Every command, in the order of the help. */
+import type { Command } from './command.js';
+import { inspectCommand } from './inspect.js';
+import { listCommand } from './list.js';
+import { verifyCommand } from './verify.js';
+
+export const commands: readonly Command[] = [listCommand, verifyCommand, inspectCommand];

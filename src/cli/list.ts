@@ -1,0 +1,78 @@
+/** `list`: what the store holds, and what can be restored from it. */
+import { formatBytes } from '../base/bytes.js';
+import { loggingFlags } from '../config/logging.js';
+import { outputFlags, parseOutput } from '../config/output.js';
+import { storeFlags } from '../config/store.js';
+import { type Catalog, readCatalog } from '../pipeline/catalog.js';
+import { planRestore } from '../snapshot/chain.js';
+import type { StoredSnapshot } from '../snapshot/plan.js';
+import type { Command, CommandContext } from './command.js';
+import { describePlan } from './describe-plan.js';
+import { openConfiguredStore, whereToLook } from './store-access.js';
+
+export const listCommand: Command = {
+  name: 'list',
+  summary: 'list the backups in a store',
+  description: 'Lists every backup, oldest revision first, and says which state a restore would reach.',
+  flags: [storeFlags, outputFlags, loggingFlags],
+  run: list,
+};
+
+async function list(context: CommandContext): Promise<void> {
+  const { out, log, signal } = context;
+  const opened = await openConfiguredStore(context);
+  const catalog = await readCatalog(opened.store, { signal });
+  for (const warning of catalog.warnings) log.warn(warning);
+  const objects = [...catalog.objects].sort(inOrder);
+  const plan = planRestore({ objects });
+  if (parseOutput(context.given).json) {
+    out.json({
+      location: opened.store.location,
+      objects: objects.map(toJson),
+      foreign: catalog.foreign,
+      plan,
+    });
+    return;
+  }
+  if (objects.length === 0) {
+    out.text(`no backups: ${await whereToLook(opened, signal)}`);
+    return;
+  }
+  out.table(['NAME', 'KIND', 'FROM', 'TO', 'SIZE', 'CREATED'], objects.map(toRow));
+  tellForeign(catalog, context);
+  for (const line of describePlan(plan)) out.text(line);
+}
+
+function inOrder(a: StoredSnapshot, b: StoredSnapshot): number {
+  if (a.name.last !== b.name.last) return a.name.last < b.name.last ? -1 : 1;
+  return a.name.createdSecs - b.name.createdSecs;
+}
+
+function toRow({ name, bytes, manifest }: StoredSnapshot): string[] {
+  const to = manifest?.revision ?? name.last;
+  const from = name.kind === 'full' ? '' : String(name.start);
+  return [name.text, name.kind, from, String(to), formatBytes(bytes), createdAt(name.createdSecs)];
+}
+
+function toJson({ key, name, bytes, manifest }: StoredSnapshot): object {
+  return {
+    key,
+    name: name.text,
+    kind: name.kind,
+    startRevision: name.start,
+    lastRevision: manifest?.revision ?? name.last,
+    bytes,
+    createdAt: createdAt(name.createdSecs),
+    final: name.final,
+    sha256: manifest?.sha256 ?? null,
+  };
+}
+
+function createdAt(secs: number): string {
+  return new Date(secs * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+function tellForeign({ foreign }: Catalog, { log }: CommandContext): void {
+  if (foreign.count === 0) return;
+  log.warn(`${foreign.count} objects are no backups and are passed over, for example ${foreign.examples[0]}`);
+}
