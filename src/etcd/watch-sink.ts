@@ -9,12 +9,13 @@ export interface Pushed {
   readonly cancelReason: string;
   /** The store's revision when the response was made. Never a position to resume at. */
   readonly headerRevision: bigint;
+  readonly clusterId: bigint;
   /** More pieces of this response follow. */
   readonly fragment: boolean;
   readonly events: number;
   /** Of the first event in the response; null without events. */
   readonly firstRevision: bigint | null;
-  /** The last revision that is complete, of all responses so far; null before the first. */
+  /** Of the last event in the response; null without events. Complete unless `fragment`: the next piece may go on with it. */
   readonly lastRevision: bigint | null;
 }
 

@@ -31,6 +31,8 @@ export interface Opened {
   readonly endpoint: string;
   readonly startRevision: bigint;
   readonly storeRevision: bigint;
+  /** Two histories may share it; different ones never belong together. */
+  readonly clusterId: bigint;
   /** False the first time. */
   readonly resumed: boolean;
 }
@@ -203,7 +205,9 @@ class WatchLoop {
     if (storeRevision < startRevision - 1n) throw this.#storeIsBehind(endpoint, storeRevision);
     this.#behind = 0;
     const resumed = this.#connections > 0;
-    await this.#hook(() => this.#options.onOpened?.({ endpoint, startRevision, storeRevision, resumed }));
+    const { clusterId } = pushed;
+    const opened = { endpoint, startRevision, storeRevision, clusterId, resumed };
+    await this.#hook(() => this.#options.onOpened?.(opened));
     this.#connections += 1;
     this.#endpoint = endpoint;
     this.#lastStoodMs = performance.now();
@@ -225,11 +229,13 @@ class WatchLoop {
     let first = true;
     return (pushed) => {
       this.#lastResponseMs = Date.now();
-      if (pushed.headerRevision > this.#storeRevision) this.#storeRevision = pushed.headerRevision;
-      if (pushed.lastRevision !== null) this.#lastRevision = pushed.lastRevision;
-      if (pushed.firstRevision === null) return;
+      const { headerRevision, firstRevision, lastRevision, fragment } = pushed;
+      if (headerRevision > this.#storeRevision) this.#storeRevision = headerRevision;
+      if (firstRevision === null || lastRevision === null) return;
+      const complete = fragment ? lastRevision - 1n : lastRevision;
+      if (complete > this.#lastRevision) this.#lastRevision = complete;
       this.#backoff.reset();
-      if (first || pushed.headerRevision > this.#lastRevision) this.#guard.check(pushed.firstRevision);
+      if (first || headerRevision > lastRevision) this.#guard.check(firstRevision);
       first = false;
     };
   }

@@ -27,7 +27,7 @@ export const WatchResponse = root.lookupType('WatchResponse');
 const BIT_EXACT = { longs: String, defaults: true, arrays: true, objects: true } as const;
 
 interface Decoded {
-  header: { revision: string } | null;
+  header: { revision: string; cluster_id: string } | null;
   created: boolean;
   canceled: boolean;
   compact_revision: string;
@@ -59,16 +59,18 @@ export class CollectingSink implements WatchSink {
     for (const event of decoded.events) this.#take(event);
     if (!fragment) this.#complete();
     const first = decoded.events[0];
+    const last = decoded.events.at(-1);
     return {
       created: decoded.created,
       canceled: decoded.canceled,
       compactRevision: BigInt(decoded.compact_revision),
       cancelReason: decoded.cancel_reason,
       headerRevision,
+      clusterId: BigInt(decoded.header?.cluster_id ?? 0),
       fragment,
       events: decoded.events.length,
       firstRevision: first === undefined ? null : BigInt(first.kv.mod_revision),
-      lastRevision: this.events.at(-1)?.revision ?? null,
+      lastRevision: last === undefined ? null : BigInt(last.kv.mod_revision),
     };
   }
 

@@ -7,6 +7,7 @@ import { openWatch } from '../../src/etcd/watch.js';
 import { ETCD_VERSIONS } from '../servers/binaries.js';
 import { startEtcd, type TestEtcd } from '../servers/etcd.js';
 import { removeTempDir, tempDir } from '../servers/process.js';
+import { FlakyProxy } from '../servers/proxy.js';
 import { makeTlsFiles, type TlsFiles } from '../servers/tls.js';
 import { CollectingSink } from './collecting-sink.js';
 
@@ -124,6 +125,11 @@ describe.each(ETCD_VERSIONS)(
         /PERMISSION|UNAVAILABLE/,
       );
       expect(await code({ endpoints: [etcd.endpoint.replace('https://', '')] })).toBe('accepted');
+      const elsewhere = await FlakyProxy.open(etcd.clientPort, '127.0.0.2'); // not in the certificate
+      const endpoints = [elsewhere.endpoint.replace('http', 'https')];
+      expect(await code({ endpoints })).toBe('PERMISSION');
+      expect(await code({ endpoints, insecureSkipVerify: true })).toBe('accepted');
+      await elsewhere.close();
       expect(await code({ cacert: '/nowhere/ca.pem' })).toBe('USAGE');
       expect(await code({ key: undefined })).toBe('USAGE');
     });

@@ -1,5 +1,5 @@
 /** A TCP proxy that cuts, delays or swallows what an etcd sends: the broken networks of the tests. */
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export class FlakyProxy {
   /** Bytes from the server that were passed on, over all connections. */
@@ -18,17 +18,18 @@ export class FlakyProxy {
     this.#server = createServer((client) => this.#serve(client));
   }
 
-  static async open(targetPort: number): Promise<FlakyProxy> {
+  static async open(targetPort: number, host = '127.0.0.1'): Promise<FlakyProxy> {
     const proxy = new FlakyProxy(targetPort);
     await new Promise<void>((resolve, reject) => {
       proxy.#server.once('error', reject);
-      proxy.#server.listen(0, '127.0.0.1', resolve);
+      proxy.#server.listen(0, host, resolve);
     });
     return proxy;
   }
 
   get endpoint(): string {
-    return `http://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
+    const { address, port } = this.#server.address() as AddressInfo;
+    return `http://${address}:${port}`;
   }
 
   /** Breaks all connections at once. */
