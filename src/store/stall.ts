@@ -3,8 +3,8 @@
  * limit on the whole of a transfer: a large object over a slow line takes as long as it takes. Time that the
  * consumer of a stream takes does not count.
  */
-import { deriveAbort, raceAbort } from '../base/abort.js';
-import { startWatchdog, withTimeout } from '../base/watchdog.js';
+import { type DerivedAbort, deriveAbort, MAX_TIMER_MS, onAbort, raceAbort } from '../base/abort.js';
+import { type Limit, startWatchdog } from '../base/watchdog.js';
 import { BackupError } from '../errors.js';
 import { cancelled } from './cancel.js';
 import type {
@@ -20,6 +20,9 @@ import type {
 } from './store.js';
 
 export const DEFAULT_SILENCE_MS = 120_000;
+
+/** An operation is ended at most this fraction of the limit too late. */
+const LOOKS_PER_LIMIT = 8;
 
 export class StallGuardedStore implements Store {
   readonly location: string;
@@ -93,14 +96,13 @@ export class StallGuardedStore implements Store {
     options: StoreOptions,
     open: (signal: AbortSignal) => AsyncIterable<T>,
   ): AsyncGenerator<T> {
-    const abort = deriveAbort(options.signal);
-    const items = open(abort.signal)[Symbol.asyncIterator]();
+    const limit = this.#limit(op, key, options);
+    const waits = new GuardedWaits(limit);
+    const items = open(waits.signal)[Symbol.asyncIterator]();
     let done = false;
     try {
       for (;;) {
-        const next = await withTimeout(this.#limit(op, key, options), (signal) =>
-          raceAbort(items.next(), signal),
-        );
+        const next = await waits.on(items.next());
         if (next.done === true) break;
         yield next.value;
       }
@@ -110,15 +112,15 @@ export class StallGuardedStore implements Store {
       throw signal?.aborted === true && error === signal.reason ? cancelled(op, key, signal) : error;
     } finally {
       if (!done) {
-        abort.abort(new Error('the stream was left'));
+        waits.abandon();
         // Not awaited: what hangs cannot be waited for.
         items.return?.().catch(() => undefined);
       }
-      abort.dispose();
+      waits.dispose();
     }
   }
 
-  #limit(op: string, key: string, { signal }: StoreOptions) {
+  #limit(op: string, key: string, { signal }: StoreOptions): Limit {
     const reason = () =>
       new BackupError('TIMEOUT', `no progress for ${this.#silenceMs / 1000} s`, {
         op,
@@ -126,5 +128,56 @@ export class StallGuardedStore implements Store {
         hint: 'check the connection to the store; this is tried again',
       });
     return { ms: this.#silenceMs, reason, signal };
+  }
+}
+
+/**
+ * Many waits, one after the other, each of them with the same limit: one timer and one listener for all of them,
+ * since a listing waits half a million times.
+ */
+class GuardedWaits {
+  readonly #abort: DerivedAbort;
+  readonly #timer: NodeJS.Timeout;
+  readonly #unhook: () => void;
+  #sinceMs: number | undefined;
+  #reject: ((reason: unknown) => void) | undefined;
+
+  constructor(limit: Limit) {
+    this.#abort = deriveAbort(limit.signal);
+    this.#unhook = onAbort(this.#abort.signal, (reason) => this.#reject?.(reason));
+    const look = () => {
+      if (this.#sinceMs === undefined || performance.now() - this.#sinceMs < limit.ms) return;
+      this.#abort.abort(limit.reason());
+    };
+    this.#timer = setInterval(look, Math.min(Math.max(limit.ms / LOOKS_PER_LIMIT, 1), MAX_TIMER_MS));
+    this.#timer.unref();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** The promise's outcome, or the reason of an abort or a timeout if that comes first. */
+  on<T>(promise: Promise<T>): Promise<T> {
+    const { signal } = this.#abort;
+    this.#sinceMs = performance.now();
+    return new Promise<T>((resolve, reject) => {
+      this.#reject = reject;
+      if (signal.aborted) reject(signal.reason);
+      promise.then(resolve, reject);
+    }).finally(() => {
+      this.#sinceMs = undefined;
+      this.#reject = undefined;
+    });
+  }
+
+  abandon(): void {
+    this.#abort.abort(new Error('the stream was left'));
+  }
+
+  dispose(): void {
+    clearInterval(this.#timer);
+    this.#unhook();
+    this.#abort.dispose();
   }
 }

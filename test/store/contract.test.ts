@@ -1,5 +1,5 @@
 /** The suite over every store and every decorator that there is. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LimitedStore } from '../../src/store/limit.js';
 import { LocalStore } from '../../src/store/local/local-store.js';
@@ -8,6 +8,7 @@ import { MeteredStore } from '../../src/store/metered.js';
 import { decorate } from '../../src/store/open-store.js';
 import { RetryingStore } from '../../src/store/retry.js';
 import { StallGuardedStore } from '../../src/store/stall.js';
+import type { Store } from '../../src/store/store.js';
 import { describeStore } from './conformance.js';
 import { FaultyStore } from './faulty.js';
 
@@ -61,13 +62,13 @@ const OFTEN = [
   { on: 'delete', probability: 0.2, fault: { kind: 'lostReply', code: 'UNAVAILABLE' } },
 ] as const;
 
-function local(open: (root: string) => import('../../src/store/store.js').Store) {
+function local(open: (root: string) => Store) {
   return async (dir: string) => {
     const root = `${dir}/backups`;
     const fill = async (keys: readonly string[]) => {
       for (const key of keys) {
-        await mkdir(dirname(`${root}/${key}`), { recursive: true });
-        await writeFile(`${root}/${key}`, key);
+        mkdirSync(dirname(`${root}/${key}`), { recursive: true });
+        writeFileSync(`${root}/${key}`, key);
       }
     };
     return { store: open(root), fill };

@@ -34,6 +34,11 @@ export function sha256(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
+/** A matcher that shows where megabytes differ takes many seconds even when they do not. */
+export function same(got: Buffer, wanted: Buffer | undefined): boolean {
+  return wanted !== undefined && got.equals(wanted);
+}
+
 export async function readAll(store: Store, key: string, options?: GetOptions): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of store.get(key, options)) chunks.push(chunk);
