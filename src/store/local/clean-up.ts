@@ -4,10 +4,12 @@ import { lstat, opendir, readFile, unlink } from 'node:fs/promises';
 import { throwIfCancelled } from '../cancel.js';
 import type { CleanUpResult, StoreOptions } from '../store.js';
 import { errnoOf, localFault } from './faults.js';
-import { isLeftBehind, SILENT_TEMP_MS, tempOwner } from './temp.js';
+import { isLeftBehind, tempOwner } from './temp.js';
 
 const OP = 'store clean-up';
 const CLAIM_NAME = /^\.claim-[0-9a-f]{32}$/;
+/** A claim is empty between two system calls; one that stays so had its writer killed there. */
+const EMPTY_CLAIM_MS = 60 * 1000;
 const READ_BATCH = 1024;
 /** Keys have at most 1024 bytes, so their directories are never deeper. */
 const MAX_DEPTH = 512;
@@ -64,8 +66,7 @@ async function removeIfLeft(path: string, name: string): Promise<number | undefi
     if (owner === undefined && !isClaim) return undefined;
     const stats = await lstat(path);
     const silentMs = Date.now() - stats.mtimeMs;
-    // A claim without a name in it: its writer was killed between making and filling it.
-    const left = owner === undefined ? silentMs > SILENT_TEMP_MS : isLeftBehind(owner, silentMs);
+    const left = owner === undefined ? silentMs > EMPTY_CLAIM_MS : isLeftBehind(owner, silentMs);
     if (!left) return undefined;
     await unlink(path);
     // A second name: the put was killed after it had published, and the bytes live on as the object.
