@@ -7,17 +7,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// An exclusive flock, held until it is dropped or the process ends.
-#[derive(Debug)]
 pub struct FileLock {
-    _file: File,
+    _lock: Lock,
 }
 
 impl FileLock {
     /// Takes the lock of an existing file, without waiting. [`Error::Locked`] names the holder.
     pub fn acquire(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
-        exclusive(&file, path)?;
-        Ok(Self { _file: file })
+        Ok(Self {
+            _lock: exclusive(&file, path)?,
+        })
     }
 }
 
