@@ -11,7 +11,12 @@ export type SnapshotterEvent =
   | { readonly kind: 'start'; readonly start: 'continue' | 'full'; readonly reason: string }
   | { readonly kind: 'watching'; readonly endpoint: string; readonly fromRevision: bigint }
   | { readonly kind: 'watch-broken'; readonly error: BackupError; readonly retryMs: number }
-  | { readonly kind: 'full-progress'; readonly stage: FullStage; readonly done: number; readonly total?: number }
+  | {
+      readonly kind: 'full-progress';
+      readonly stage: FullStage;
+      readonly done: number;
+      readonly total?: number;
+    }
   | StoredFull
   | StoredDelta
   /** Nothing was written since the last delta. */
@@ -19,7 +24,7 @@ export type SnapshotterEvent =
   /** It is tried again after `retryMs`. */
   | {
       readonly kind: 'failed';
-      readonly what: 'full' | 'upload' | 'watch' | 'start';
+      readonly what: 'full' | 'upload' | 'spool' | 'capture' | 'start';
       readonly object?: string;
       readonly error: BackupError;
       readonly retryMs: number;

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { withTimeout } from '../base/watchdog.js';
-import { BackupError, isBackupError } from '../errors.js';
+import { BackupError } from '../errors.js';
 import type { EtcdClient } from '../etcd/client.js';
 import type { EndpointStatus } from '../etcd/endpoint.js';
 import { type SnapshotStream, streamSnapshot } from '../etcd/snapshot-stream.js';
@@ -25,7 +25,8 @@ import type { Store } from '../store/store.js';
 import type { Observer } from './events.js';
 import { recordOfDb } from './history.js';
 import { OwnedDir } from './owned-dir.js';
-import { publish } from './publish.js';
+import type { Persistence } from './persist.js';
+import { type Publication, publish } from './publish.js';
 
 export interface FullOptions {
   readonly client: EtcdClient;
@@ -37,21 +38,22 @@ export interface FullOptions {
   readonly restoredFrom: Manifest['restoredFrom'];
   /** Where the store's chain ends: the full says whether it is of the same history. */
   readonly before: ChainEnd | undefined;
+  /** For the upload alone: what was streamed out of etcd is not asked of it again because the store is down. */
+  readonly upload: Persistence;
   readonly observe: Observer;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The last object of a chain. */
 export interface ChainEnd {
   readonly name: string;
   readonly sha256?: string | undefined;
+  readonly revision: bigint;
   readonly record: LastRecord | undefined;
 }
 
-export interface TakenFull {
-  readonly name: string;
-  readonly sha256: string;
-  readonly revision: bigint;
-  readonly record: LastRecord | undefined;
+export interface TakenFull extends ChainEnd {
+  readonly createdSecs: number;
 }
 
 /** Below the temp directory, one for each full that is being taken. */
@@ -163,7 +165,7 @@ function describe(status: EndpointStatus, stream: SnapshotStream, taken: TakenSn
     clusterId: status.clusterId,
     memberId: status.endpoint === stream.endpoint ? status.memberId : undefined,
     openedAtMs: stream.openedMs,
-    lastRecord: lastRecord === undefined ? undefined : recordOfDb(lastRecord),
+    lastRecord: lastRecord ? recordOfDb(lastRecord) : undefined,
   };
 }
 
@@ -183,36 +185,27 @@ async function store(
   packed: string,
   stream: SnapshotStream,
   taken: TakenSnapshot,
-  manifest: Omit<Manifest, 'version' | 'name' | 'bytes' | 'sha256'>,
+  manifest: Publication['manifest'],
   options: FullOptions,
   startedMs: number,
 ): Promise<TakenFull> {
   const { observe, signal, codec } = options;
-  const { revision, lastRecord } = manifest;
-  const total = taken.packedBytes;
-  const name = await publish(
-    options.store,
-    {
-      name: { kind: 'full', start: 0n, last: revision, createdSecs: Math.floor(stream.openedMs / 1000), codec },
-      path: packed,
-      bytes: total,
-      sha256: taken.packedSha256,
-      manifest,
-    },
-    { signal, onProgress: (done) => observe({ kind: 'full-progress', stage: 'upload', done, total }) },
+  const { packedBytes: bytes, packedSha256: sha256, plainBytes } = taken;
+  const { revision } = manifest;
+  const createdSecs = Math.floor(stream.openedMs / 1000);
+  const publication = {
+    name: { kind: 'full', start: 0n, last: revision, createdSecs, codec },
+    path: packed,
+    bytes,
+    sha256,
+    manifest,
+  } as const;
+  const onProgress = (done: number) =>
+    observe({ kind: 'full-progress', stage: 'upload', done, total: bytes });
+  const name = await options.upload(
+    () => publish(options.store, publication, { signal, onProgress }),
+    signal,
   );
-  observe({
-    kind: 'full-stored',
-    name,
-    revision,
-    plainBytes: taken.plainBytes,
-    bytes: total,
-    tookMs: Date.now() - startedMs,
-  });
-  return { name, sha256: taken.packedSha256, revision, record: lastRecord };
-}
-
-/** Whether another try can help, without anybody doing anything. */
-export function isPassing(error: unknown): boolean {
-  return isBackupError(error, 'UNAVAILABLE') || isBackupError(error, 'TIMEOUT');
+  observe({ kind: 'full-stored', name, revision, plainBytes, bytes, tookMs: Date.now() - startedMs });
+  return { name, sha256, revision, record: manifest.lastRecord, createdSecs };
 }

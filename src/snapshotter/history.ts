@@ -36,9 +36,15 @@ export async function compareHistory(
     return await (record.tombstone ? compareDeletion : comparePut)(record, etcd, options);
   } catch (error) {
     if (isBackupError(error, 'COMPACTED'))
-      return { history: 'unknown', why: `etcd has compacted revision ${record.modRevision}, where the store ends` };
+      return {
+        history: 'unknown',
+        why: `etcd has compacted revision ${record.modRevision}, where the store ends`,
+      };
     if (isBackupError(error, 'NOT_FOUND'))
-      return { history: 'different', why: `etcd has not reached revision ${record.modRevision}, where the store ends` };
+      return {
+        history: 'different',
+        why: `etcd has not reached revision ${record.modRevision}, where the store ends`,
+      };
     throw error;
   }
 }
@@ -58,7 +64,8 @@ async function comparePut(
   options: { readonly signal?: AbortSignal | undefined },
 ): Promise<HistoryVerdict> {
   const found = await etcd.getAt(keyOf(record), record.modRevision, options);
-  const equal = found !== null && found.modRevision === record.modRevision && sha256Of(found) === record.sha256;
+  const equal =
+    found !== null && found.modRevision === record.modRevision && sha256Of(found) === record.sha256;
   return equal ? same(record) : different(record);
 }
 

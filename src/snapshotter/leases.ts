@@ -46,7 +46,10 @@ export class LeaseBook {
    * The grants of these leases, as far as etcd could say within `timeoutMs`. Leases that are gone are left out: their
    * keys were deleted by events of their own.
    */
-  async grants(ids: readonly bigint[], timeoutMs: number): Promise<{ grants: LeaseGrant[]; unknown: number }> {
+  async grants(
+    ids: readonly bigint[],
+    timeoutMs: number,
+  ): Promise<{ grants: LeaseGrant[]; unknown: number }> {
     const deadlineMs = performance.now() + timeoutMs;
     const open = ids.filter((id) => !this.#known.has(id));
     for (let at = 0; at < open.length && performance.now() < deadlineMs; at += MAX_ASKING) {

@@ -28,7 +28,7 @@ export class OwnedDir {
       const file = await open(join(path, LOCK_NAME), 'a', FILE_MODE);
       await file.close();
     } catch (error) {
-      throw directoryFault(path, error);
+      throw diskFault(path, error);
     }
     return new OwnedDir(path, FileLock.acquire(join(path, LOCK_NAME)));
   }
@@ -91,10 +91,17 @@ async function checkOurs(path: string): Promise<void> {
   }
 }
 
-function directoryFault(path: string, error: unknown): unknown {
+/** What the local disk refused, as one of our codes. */
+export function diskFault(path: string, error: unknown): unknown {
   if (isBackupError(error)) return error;
   const { code } = error as NodeJS.ErrnoException;
-  const kinds = { ENOSPC: 'NO_SPACE', EROFS: 'READ_ONLY', EACCES: 'PERMISSION', EPERM: 'PERMISSION' } as const;
+  if (code === undefined) return error;
+  const kinds = {
+    ENOSPC: 'NO_SPACE',
+    EROFS: 'READ_ONLY',
+    EACCES: 'PERMISSION',
+    EPERM: 'PERMISSION',
+  } as const;
   return new BackupError(kinds[code as keyof typeof kinds] ?? 'IO', `cannot be used (${code})`, {
     op: 'snapshot',
     object: path,

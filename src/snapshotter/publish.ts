@@ -1,5 +1,5 @@
 /** Puts an object and its manifest into the store, in this order: an object without its manifest is whole. */
-import { BackupError, isBackupError } from '../errors.js';
+import { isBackupError } from '../errors.js';
 import { formatManifest, type Manifest } from '../snapshot/manifest.js';
 import { formatName, type NameParts } from '../snapshot/name.js';
 import { manifestKey, objectKey } from '../store/layout.js';
@@ -53,10 +53,4 @@ async function putManifest(
   } catch (error) {
     if (!isBackupError(error, 'EXISTS')) throw error;
   }
-}
-
-export function interrupted(op: string, object: string, signal: AbortSignal): BackupError {
-  const { reason } = signal as { reason: unknown };
-  if (reason instanceof BackupError) return reason;
-  return new BackupError('CANCELLED', 'interrupted', { op, object, cause: reason });
 }

@@ -36,7 +36,8 @@ export async function readRestored(dataDir: string, observe: Observer): Promise<
     return { from, id };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    const hint = 'backups will not name the restore that this etcd comes from; a later restore may ask for --timeline';
+    const hint =
+      'backups will not name the restore that this etcd comes from; a later restore may ask for --timeline';
     observe({ kind: 'warning', text: `${path} cannot be read (${(error as Error).message})`, hint });
     return undefined;
   }

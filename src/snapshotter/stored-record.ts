@@ -21,8 +21,8 @@ export interface StoredEnd {
 }
 
 export interface ReadEndOptions {
-  /** Where a delta without a manifest may be put for a moment; must not exist. */
-  readonly scratchPath: string;
+  /** Where a delta without a manifest may be put for a moment; must not exist. Undefined: it is not fetched. */
+  readonly scratchPath: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -34,8 +34,10 @@ export async function readStoredEnd(
 ): Promise<StoredEnd> {
   const manifest = await readManifest(store, tip.name.text, options.signal);
   if (manifest?.lastRecord !== undefined) return { record: manifest.lastRecord, manifest };
+  const { scratchPath } = options;
   const readable = tip.name.kind === 'delta' && !tip.name.encrypted && tip.bytes <= MAX_FETCHED_DELTA_BYTES;
-  return { record: readable ? await recordOfObject(store, tip, options) : undefined, manifest };
+  if (!readable || scratchPath === undefined) return { record: undefined, manifest };
+  return { record: await recordOfObject(store, tip, { ...options, scratchPath }), manifest };
 }
 
 /** Undefined when there is none, or none that can be read: no manifest is ever needed. */
@@ -58,7 +60,7 @@ const MISSING = ['NOT_FOUND', 'CORRUPT', 'UNSUPPORTED'] as const;
 async function recordOfObject(
   store: Store,
   tip: ChainObject,
-  { scratchPath, signal }: ReadEndOptions,
+  { scratchPath, signal }: ReadEndOptions & { readonly scratchPath: string },
 ): Promise<LastRecord | undefined> {
   try {
     const body = Readable.from(store.get(tip.key, { signal }), { objectMode: false });
