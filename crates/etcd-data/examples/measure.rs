@@ -4,7 +4,7 @@
 
 #![allow(
     clippy::unwrap_used,
-    clippy::print_stdout,
+    clippy::indexing_slicing,
     reason = "a program for the developer"
 )]
 
@@ -121,7 +121,9 @@ fn make(path: &Path, bytes: u64, value_bytes: usize, keys: u64) {
         })
         .unwrap();
     appender
-        .replace_bucket::<bbolt::Error>(b"meta", |_| Ok(()))
+        .replace_bucket::<bbolt::Error>(b"meta", |out| {
+            out.put(b"consistent_index", &1u64.to_be_bytes())
+        })
         .unwrap();
     appender.commit().unwrap();
 }

@@ -92,8 +92,8 @@ impl Findings {
     }
 }
 
-/// A compaction cannot be finished that was never scheduled.
-pub(super) fn check_marks(meta: &Meta, findings: &mut Findings) {
+/// A compaction cannot be finished that was never scheduled, and changes cannot have been applied at no raft index.
+pub(super) fn check_marks(meta: &Meta, has_records: bool, findings: &mut Findings) {
     if meta.finished_compact > meta.scheduled_compact {
         findings.add(FindingKind::Marks, None, || {
             format!(
@@ -102,6 +102,11 @@ pub(super) fn check_marks(meta: &Meta, findings: &mut Findings) {
                 meta.scheduled_compact
                     .map_or("none".into(), |revision| revision.to_string()),
             )
+        });
+    }
+    if has_records && meta.consistent_index.unwrap_or(0) == 0 {
+        findings.add(FindingKind::Marks, None, || {
+            "meta: consistent_index is 0 or absent; etcd would not start".into()
         });
     }
 }

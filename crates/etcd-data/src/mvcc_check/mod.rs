@@ -21,7 +21,7 @@ use bbolt::{Cancel, Db};
 use crate::error::Result;
 use crate::meta::Meta;
 use crate::partition::TABLE_BUDGET_BYTES;
-use crate::records::{Walk, for_each_record};
+use crate::records::{Walk, for_each_record, record_range};
 use crate::revision::Revision;
 
 pub use finding::{Finding, FindingKind, Findings};
@@ -74,7 +74,7 @@ pub fn mvcc_check(db: &Db, options: MvccOptions, cancel: &Cancel) -> Result<Mvcc
         findings: Findings::new(options.max_findings),
         ..MvccReport::default()
     };
-    finding::check_marks(&meta, &mut report.findings);
+    finding::check_marks(&meta, record_range(db)?.is_some(), &mut report.findings);
     let removed_up_to = meta.removed_up_to();
     let mut chains = Chains::new(removed_up_to, options.table_bytes);
     let mut order = Some(Order::new(removed_up_to));
