@@ -215,6 +215,9 @@ export interface DeltaSummary {
   revisionBytesMax: number
 }
 
+/** For the test that compares both sides. */
+export declare function errorCodes(): Array<string>
+
 /**
  * Exchanges two paths of one file system atomically (renameat2 RENAME_EXCHANGE). UNSUPPORTED where the file system
  * or the kernel has no such call. JavaScript thread.

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, assembleDb, checkDb, checkMvcc, checkSnapshotFile, deltaLastEvent, exchangePaths, exportDelta, hashFile, hashKv, identifyFile, inspectDb, prepareReplayBase, proveRecords, recordAt, recoverDelta, seatDb, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, assembleDb, checkDb, checkMvcc, checkSnapshotFile, deltaLastEvent, errorCodes, exchangePaths, exportDelta, hashFile, hashKv, identifyFile, inspectDb, prepareReplayBase, proveRecords, recordAt, recoverDelta, seatDb, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
 export { DeltaWriter }
 export { FileLock }
 export { JobControl }
@@ -784,6 +784,7 @@ export { checkDb }
 export { checkMvcc }
 export { checkSnapshotFile }
 export { deltaLastEvent }
+export { errorCodes }
 export { exchangePaths }
 export { exportDelta }
 export { hashFile }

@@ -1,11 +1,40 @@
 use napi::bindgen_prelude::{JsObjectValue, ToNapiValue};
 use napi::{Env, Status};
+use napi_derive::napi;
 
 /// An error on its way to JavaScript: a code of `src/errors.ts` and a text for people.
 #[derive(Debug)]
 pub struct Failure {
     pub code: &'static str,
     pub message: String,
+}
+
+/// Every code that can cross, a part of the list in `src/errors.ts`; a test there walks this one.
+pub const CODES: [&str; 18] = [
+    "CORRUPT",
+    "TRUNCATED",
+    "CHECKSUM",
+    "NOT_SORTED",
+    "REVISION_GAP",
+    "MISMATCH",
+    "UNSUPPORTED",
+    "NOT_FOUND",
+    "EXISTS",
+    "LOCKED",
+    "NO_SPACE",
+    "PERMISSION",
+    "READ_ONLY",
+    "COMPACTED",
+    "CANCELLED",
+    "IO",
+    "USAGE",
+    "INTERNAL",
+];
+
+/// For the test that compares both sides.
+#[napi]
+pub fn error_codes() -> Vec<&'static str> {
+    CODES.to_vec()
 }
 
 /// Result of the pure part of a verb.
@@ -30,6 +59,12 @@ impl From<Failure> for SyncError {
 }
 
 impl Failure {
+    /// A code that is not on the list would be an error nobody handles: it crosses as INTERNAL.
+    pub fn new(code: &'static str, message: String) -> Self {
+        let code = if CODES.contains(&code) { code } else { "INTERNAL" };
+        Self { code, message }
+    }
+
     /// A call that the TypeScript side should not have made.
     pub fn internal(message: impl Into<String>) -> Self {
         Self {
@@ -63,7 +98,7 @@ macro_rules! from_crate {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {
             fn from(error: $error) -> Self {
-                Self { code: error.code(), message: error.to_string() }
+                Self::new(error.code(), error.to_string())
             }
         }
     )*};
