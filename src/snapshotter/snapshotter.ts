@@ -3,7 +3,7 @@
  * What it never does: publish what was not checked, replace or delete an object, or join two histories.
  */
 import { MAX_TIMER_MS, onAbort, sleep } from '../base/abort.js';
-import { BackupError } from '../errors.js';
+import { BackupError, isBackupError } from '../errors.js';
 import { WRITTEN_DIR } from '../store/layout.js';
 import { Agent } from './agent.js';
 import { publishDelta } from './delta.js';
@@ -11,7 +11,7 @@ import { FULL_DIR_PREFIX } from './full.js';
 import { LeaseBook } from './leases.js';
 import { takeOneDelta, takeOneFull } from './once.js';
 import { removeLeftBehind } from './owned-dir.js';
-import { once, type Persistence, persistently } from './persist.js';
+import { interrupted, once, type Persistence, persistently } from './persist.js';
 import type { Parts } from './prepare.js';
 import { readRestored } from './restored.js';
 import type { Run, SnapshotterOptions } from './run.js';
@@ -42,6 +42,9 @@ export async function runSnapshotter(options: SnapshotterOptions): Promise<void>
     } finally {
       spool.close();
     }
+  } catch (error) {
+    // Waits are rejected with the signal's own reason, which is just a name.
+    throw options.signal.aborted && !isBackupError(error) ? interrupted(options.signal) : error;
   } finally {
     grace.end();
   }
