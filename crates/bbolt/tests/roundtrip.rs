@@ -137,6 +137,38 @@ fn failed_fill_leaves_the_bucket_as_it_was() {
 }
 
 #[test]
+fn uncommitted_pages_do_not_count_and_either_meta_suffices_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, copy) = (dir.path().join("db"), dir.path().join("copy"));
+    let old = Model::from([(b"k".to_vec(), b"old".to_vec())]);
+    let new: Model = (0..3_000_u32)
+        .map(|i| (i.to_be_bytes().to_vec(), vec![7; 1_000]))
+        .collect();
+    let mut builder = Builder::create(&path, 4096).unwrap();
+    put_all(&mut builder, b"a", &old);
+    builder.commit().unwrap();
+    for round in 0..3 {
+        let mut appender = Appender::open(&path).unwrap();
+        put_all(&mut appender, b"a", if round == 1 { &old } else { &new });
+        std::fs::copy(&path, &copy).unwrap();
+        assert_eq!(
+            read_all(&copy, b"a"),
+            if round == 1 { new.clone() } else { old.clone() }
+        );
+        appender.commit().unwrap();
+        for meta in 0..2 {
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes[meta * 4096..][..4096].fill(0);
+            std::fs::write(&copy, bytes).unwrap();
+            assert_eq!(
+                read_all(&copy, b"a"),
+                if round == 1 { old.clone() } else { new.clone() }
+            );
+        }
+    }
+}
+
+#[test]
 fn second_writer_is_told_who_holds_the_lock() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");

@@ -4,7 +4,9 @@ use crate::Result;
 use crate::check::leaf::Bounds;
 use crate::check::walk::Walk;
 use crate::check::walker::Walker;
+use crate::file::comes_from_disk;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 /// Leaves per window.
 const WINDOW_LEAVES: usize = 65_536;
@@ -14,6 +16,8 @@ const WINDOW_KEY_BYTES: usize = 2 << 20;
 const READ_BYTES: usize = 256 << 10;
 /// Below this many leaves, starting threads costs more than it saves.
 const PARALLEL_LEAVES: usize = 512;
+/// How far a thread that waits for a disk asks ahead: 2 MiB.
+const SHARES_AHEAD: usize = 8;
 
 #[derive(Default)]
 pub(crate) struct Window {
@@ -83,15 +87,21 @@ impl Window {
     fn check_share(&self, walk: &Walk<'_>, next: &AtomicUsize, top_level: bool) -> Result<()> {
         let page_bytes = walk.pages.page_bytes();
         let batch = READ_BYTES.checked_div(page_bytes).unwrap_or(0).max(1);
+        let ahead = batch.saturating_mul(SHARES_AHEAD);
         let mut buffer = vec![0; batch.saturating_mul(page_bytes)];
         let mut walker = Walker::alone(walk, top_level);
+        let mut from_disk = false;
         loop {
             let start = next.fetch_add(batch, Ordering::Relaxed);
-            let Some(share) = self.leaves.get(start..).filter(|share| !share.is_empty()) else {
+            let share = self.share(start, batch);
+            if share.is_empty() {
                 return Ok(());
-            };
-            let share = share.get(..batch).unwrap_or(share);
-            for run in share.chunk_by(|a, b| a.id.checked_add(1) == Some(b.id)) {
+            }
+            if from_disk {
+                self.read_ahead(walk, start.saturating_add(ahead), batch);
+            }
+            let started = Instant::now();
+            for run in share.chunk_by(is_next) {
                 let length = run.len().saturating_mul(page_bytes);
                 let (Some(first), Some(bytes)) = (run.first(), buffer.get_mut(..length)) else {
                     continue;
@@ -105,8 +115,24 @@ impl Window {
                     walker.check_leaf_slot(leaf.id, slot, bounds)?;
                 }
             }
+            if !from_disk && comes_from_disk(started.elapsed(), share.len()) {
+                from_disk = true;
+                self.read_ahead(walk, start.saturating_add(batch), ahead);
+            }
             walk.advance(share.len() as u64)?;
         }
+    }
+
+    fn read_ahead(&self, walk: &Walk<'_>, start: usize, leaves: usize) {
+        for run in self.share(start, leaves).chunk_by(is_next) {
+            walk.pages
+                .read_ahead(run.first().map_or(0, |first| first.id), run.len());
+        }
+    }
+
+    fn share(&self, start: usize, leaves: usize) -> &[Pending] {
+        let rest = self.leaves.get(start..).unwrap_or_default();
+        rest.get(..leaves).unwrap_or(rest)
     }
 
     fn keep(&mut self, key: Option<&[u8]>) -> Span {
@@ -118,6 +144,10 @@ impl Window {
         self.keys.extend_from_slice(key);
         span
     }
+}
+
+fn is_next(leaf: &Pending, other: &Pending) -> bool {
+    leaf.id.checked_add(1) == Some(other.id)
 }
 
 fn bound(keys: &[u8], span: Span) -> Option<&[u8]> {

@@ -1,7 +1,8 @@
 //! The next leaves in key order, their first pages read in page order into one buffer.
 
 use crate::Result;
-use crate::file::PageFile;
+use crate::file::{PageFile, comes_from_disk, resize};
+use std::time::Instant;
 
 /// One buffer per scan.
 const WINDOW_BYTES: usize = 4 << 20;
@@ -14,9 +15,11 @@ pub(crate) struct Window {
     /// In key order.
     leaves: Vec<Ahead>,
     next: usize,
-    /// Indices into `leaves`, by page id.
-    by_id: Vec<u32>,
+    /// Page ids, ascending, and their indices in `leaves`.
+    by_id: Vec<(u64, usize)>,
     buffer: Vec<u8>,
+    /// Reads have waited for a disk.
+    from_disk: bool,
 }
 
 struct Ahead {
@@ -38,6 +41,7 @@ impl Window {
             next: 0,
             by_id: Vec::new(),
             buffer: Vec::new(),
+            from_disk: false,
         }
     }
 
@@ -88,40 +92,43 @@ impl Window {
 
     /// Reads all leaves; neighbours in the file come with one call.
     pub fn read(&mut self, pages: &PageFile) -> Result<()> {
-        let Self {
-            leaves,
-            by_id,
-            buffer,
-            page_bytes,
-            ..
-        } = self;
-        by_id.clear();
-        by_id.extend((0_u32..).take(leaves.len()));
-        let id_of =
-            |leaves: &[Ahead], index: u32| leaves.get(index as usize).map_or(0, |leaf| leaf.id);
-        by_id.sort_unstable_by_key(|index| id_of(leaves, *index));
-        let length = leaves.len().saturating_mul(*page_bytes);
-        if buffer.len() < length {
-            crate::file::resize(buffer, length).map_err(|what| pages.corrupt(0, what))?;
+        let length = self.leaves.len().saturating_mul(self.page_bytes);
+        if self.buffer.len() < length {
+            resize(&mut self.buffer, length).map_err(|what| pages.corrupt(0, what))?;
         }
-        let mut rest = buffer.as_mut_slice();
-        for run in
-            by_id.chunk_by(|a, b| id_of(leaves, *a).checked_add(1) == Some(id_of(leaves, *b)))
-        {
-            let first = run.first().map_or(0, |index| id_of(leaves, *index));
-            let Some((bytes, after)) =
-                rest.split_at_mut_checked(run.len().saturating_mul(*page_bytes))
+        self.assign_slots();
+        let runs = || self.by_id.chunk_by(|a, b| a.0.checked_add(1) == Some(b.0));
+        if self.from_disk {
+            for run in runs() {
+                pages.read_ahead(run.first().map_or(0, |first| first.0), run.len());
+            }
+        }
+        let started = Instant::now();
+        let mut rest = self.buffer.as_mut_slice();
+        for run in runs() {
+            let bytes = run.len().saturating_mul(self.page_bytes);
+            let (Some((first, _)), Some((bytes, after))) =
+                (run.first(), rest.split_at_mut_checked(bytes))
             else {
                 break;
             };
-            pages.read_slots(first, bytes)?;
+            pages.read_slots(*first, bytes)?;
             rest = after;
         }
-        for (slot, index) in by_id.iter().enumerate() {
-            if let Some(leaf) = leaves.get_mut(*index as usize) {
+        self.from_disk |= comes_from_disk(started.elapsed(), self.leaves.len());
+        Ok(())
+    }
+
+    /// The slots of the buffer are in the order of page ids.
+    fn assign_slots(&mut self) {
+        let Self { leaves, by_id, .. } = self;
+        by_id.clear();
+        by_id.extend(leaves.iter().map(|leaf| leaf.id).zip(0..));
+        by_id.sort_unstable();
+        for (slot, (_, index)) in by_id.iter().enumerate() {
+            if let Some(leaf) = leaves.get_mut(*index) {
                 leaf.slot = slot;
             }
         }
-        Ok(())
     }
 }
