@@ -60,11 +60,11 @@ export class EtcdEndpoint {
   readonly lease: LeaseClient;
   readonly maintenance: MaintenanceClient;
   readonly cluster: ClusterClient;
-  readonly pool: CallPool;
+  readonly #pool: CallPool;
 
   private constructor(endpoint: string, pool: CallPool) {
     this.endpoint = endpoint;
-    this.pool = pool;
+    this.#pool = pool;
     this.kv = new KVClient(pool);
     this.lease = new LeaseClient(pool);
     this.maintenance = new MaintenanceClient(pool);
@@ -76,7 +76,7 @@ export class EtcdEndpoint {
   }
 
   close(): void {
-    this.pool.close();
+    this.#pool.close();
   }
 
   async status(options?: CallOptions): Promise<EndpointStatus> {

@@ -19,11 +19,9 @@ const root = protobuf.Root.fromJSON({
       progress_notify: ['bool', 4],
       fragment: ['bool', 8],
     }),
-    WatchCancelRequest: message({ watch_id: ['int64', 1] }),
     WatchProgressRequest: message({}),
     WatchRequest: message({
       create_request: ['WatchCreateRequest', 1],
-      cancel_request: ['WatchCancelRequest', 2],
       progress_request: ['WatchProgressRequest', 3],
     }),
     AuthenticateRequest: message({ name: ['string', 1], password: ['string', 2] }),
@@ -60,10 +58,6 @@ export function encodeWatchAll(startRevision: bigint): Buffer {
       fragment: true,
     },
   });
-}
-
-export function encodeWatchCancel(watchId: bigint): Buffer {
-  return encode(types.WatchRequest, { cancel_request: { watch_id: fromBigInt(watchId) } });
 }
 
 export function encodeWatchProgress(): Buffer {

@@ -73,7 +73,7 @@ describe.each(ETCD_VERSIONS)('embedded etcd %s', (version) => {
   });
 
   test('takes a transaction of 10,000 operations, one of 50 MB, and says when a compare failed', async () => {
-    const etcd = await start(version);
+    const etcd = await start(version, { maxProcs: 1 });
     const many = Array.from({ length: 10_000 }, (_, at) => `many/${at}`);
     expect(await etcd.txn(putTxn(many, Buffer.from('v')))).toEqual({ revision: 2n, succeeded: true });
     const large = Array.from({ length: 50 }, (_, at) => `large/${at}`);

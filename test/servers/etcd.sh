@@ -48,7 +48,7 @@ provide() {
     echo "etcd.sh: $version is there: $target"
     return
   fi
-  echo "etcd.sh: $version: building (about 75 s on two cores)"
+  echo "etcd.sh: $version: being made (a build of etcd takes about 75 s on two cores)"
   work=$(mktemp -d "$cache/.build.XXXXXX")
   mkdir "$work/out" "$work/module"
   case $version in
