@@ -24,7 +24,9 @@
 //! # Shape of the writer (differs from an iterator argument on purpose)
 //! [`Appender::replace_bucket`] and [`Appender::extend_bucket`] take a closure that is handed a [`Records`] and calls
 //! `records.put(key, value)` in ascending order. Thus a lending [`Scan`] can be piped in without a copy per record, and
-//! the closure's own error type comes back (`E: From<bbolt::Error>`). [`Builder::create`] returns an `Appender`.
+//! the closure's own error type comes back (`E: From<bbolt::Error>`; a closure that ends in a bare `Ok(())` has to name
+//! it). [`Builder::create`] returns an `Appender`. [`check::check`] takes an open [`Db`]; [`check::check_file`] takes a
+//! path, and turns what [`Db::open`] refuses into findings.
 
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
