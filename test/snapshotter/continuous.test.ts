@@ -1,0 +1,62 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ETCD_VERSIONS } from '../servers/binaries.js';
+import { type EtcdOptions, startEtcd } from '../servers/etcd.js';
+import type { EtcdVersion } from '../servers/binaries.js';
+import { Load } from '../servers/load.js';
+import { Backup, type BackupOptions, backupPlace } from './backup.js';
+import { proveSet } from './prove-set.js';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function setUp(version: EtcdVersion, options: EtcdOptions = {}) {
+  const etcd = await startEtcd(version, options);
+  const endpoint = await etcd.open();
+  const place = await backupPlace();
+  cleanups.push(
+    () => place.remove(),
+    () => etcd.destroy(),
+    () => endpoint.close(),
+  );
+  const start = async (backupOptions: BackupOptions = {}) => {
+    const backup = await Backup.start(etcd, place, backupOptions);
+    cleanups.push(() => backup.stop().catch(() => undefined));
+    return backup;
+  };
+  return { etcd, endpoint, place, start };
+}
+
+describe.each(ETCD_VERSIONS)('etcd %s', (version) => {
+  test('a full and deltas under load hold every record; a restart goes on with deltas', async () => {
+    const { etcd, endpoint, place, start } = await setUp(version);
+    const load = new Load(endpoint, { seed: 11, compactBehind: 0 });
+    await load.run(300);
+    const first = await start();
+    const loading = load.run(1_500);
+    await first.saw('full-stored');
+    await first.saw('delta-stored', 2);
+    await loading;
+    await first.stop();
+    expect(first.of('failed')).toEqual([]);
+    await proveSet(place.store, etcd, endpoint);
+
+    await load.run(200);
+    const second = await start();
+    await second.saw('delta-stored');
+    await load.run(50);
+    await second.stop();
+    expect(second.of('start')).toMatchObject([{ start: 'continue' }]);
+    expect(second.of('full-stored')).toEqual([]);
+    const plan = await proveSet(place.store, etcd, endpoint);
+    expect(plan.deltas.length).toBeGreaterThan(3);
+    const starts = plan.deltas.slice(1).map(({ object }) => object.name.start);
+    expect(starts).toEqual(plan.deltas.slice(0, -1).map(({ object }) => object.name.last + 1n));
+    expect(await readdir(place.tempDir)).toEqual([expect.stringMatching(/^etcdbr-spool-/)]);
+    const spooled = await readdir(join(place.tempDir, (await readdir(place.tempDir))[0] as string));
+    expect(spooled.sort()).toEqual(['owner.lock', 'spool.json']);
+  });
+});
