@@ -13,8 +13,9 @@
 use bbolt::{Cancel, Db};
 
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::meta::Meta;
-use crate::partition::{PartitionTable, TABLE_BUDGET_BYTES};
+use crate::partition::{PartitionTable, TABLE_BUDGET_BYTES, WARM_BATCH};
 use crate::records::{Walk, for_each_record, record_range};
 use crate::revision::RecordKey;
 
@@ -132,6 +133,7 @@ impl Kept {
         cancel: &Cancel,
     ) -> Result<bool> {
         let (mut place, mut last_alive): (Newest, bool) = (0, false);
+        let mut batch = Vec::with_capacity(WARM_BATCH);
         for_each_record(db, None, cancel, |record| {
             let RecordKey {
                 revision,
@@ -148,10 +150,9 @@ impl Kept {
                 NOT_KEPT
             };
             if let Some(print) = table.fingerprint(record.key_value(revision)?.key) {
-                match table.get_mut(print) {
-                    Some(newest) => *newest = here,
-                    None if here != NOT_KEPT => table.insert(print, here),
-                    None => {}
+                batch.push((print, here));
+                if batch.len() >= WARM_BATCH {
+                    remember(table, &mut batch);
                 }
             }
             if compacted {
@@ -159,6 +160,7 @@ impl Kept {
             }
             Ok(Walk::On)
         })?;
+        remember(table, &mut batch);
         Ok(last_alive)
     }
 
@@ -180,6 +182,18 @@ impl Kept {
         self.bits
             .get(place as usize / 64)
             .is_some_and(|bits| bits >> (place % 64) & 1 == 1)
+    }
+}
+
+/// Enters a batch of keys' records, in their order.
+fn remember(table: &mut PartitionTable<Newest>, batch: &mut Vec<(Fingerprint, Newest)>) {
+    table.warm(batch.iter().map(|(print, _)| *print));
+    for (print, here) in batch.drain(..) {
+        match table.get_mut(print) {
+            Some(newest) => *newest = here,
+            None if here != NOT_KEPT => table.insert(print, here),
+            None => {}
+        }
     }
 }
 

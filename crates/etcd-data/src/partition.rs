@@ -8,7 +8,9 @@ use crate::fingerprint::{Fingerprint, Fingerprinter};
 
 /// Bytes that one table may take: 1.4 million keys per scan at 16 bytes, 0.9 million at 24.
 pub const TABLE_BUDGET_BYTES: usize = 32 << 20;
-const FIRST_SLOTS: usize = 1024;
+/// Records that callers gather before they [`PartitionTable::warm`] and then handle them.
+pub const WARM_BATCH: usize = 64;
+const FIRST_SLOTS: usize = 64;
 /// A table that is full at an eighth of its bound grows to the bound; while it moves, both exist.
 const GROWTH: usize = 8;
 /// Filled at most to 3/4, so that probing stays short.
@@ -53,7 +55,26 @@ impl<P: Copy + Default> PartitionTable<P> {
     #[inline]
     pub fn fingerprint(&self, key: &[u8]) -> Option<Fingerprint> {
         let print = self.hasher.of(key);
-        (print.high >= self.range.0 && print.high <= self.range.1).then_some(print)
+        self.covers(print).then_some(print)
+    }
+
+    /// Whether the scan still covers the key: an insertion may have given it up since its fingerprint was taken.
+    #[inline]
+    pub fn covers(&self, print: Fingerprint) -> bool {
+        print.high >= self.range.0 && print.high <= self.range.1
+    }
+
+    /// Looks at the slots of keys that are about to be asked for. These reads do not wait for each other, so the memory
+    /// of a large table is fetched for all of them in the time of a few.
+    #[inline]
+    pub fn warm(&self, prints: impl Iterator<Item = Fingerprint>) {
+        let slots = self.slots.len();
+        let touched = prints.map(|print| {
+            self.slots
+                .get(home(print.low, slots))
+                .map_or(0, |slot| slot.low)
+        });
+        std::hint::black_box(touched.fold(0, |all, low| all ^ low));
     }
 
     /// What is remembered about the key.
@@ -243,7 +264,7 @@ mod tests {
             for (at, (key, put)) in steps.iter().enumerate() {
                 if *put { model.insert(*key, at as u32); } else { model.remove(key); }
             }
-            let mut table = PartitionTable::<u32>::new(1);
+            let mut table = PartitionTable::<u32>::new(18 << 10);
             let (mut seen, mut scans) = (Vec::new(), 0);
             loop {
                 scans += 1;

@@ -28,7 +28,7 @@ fn every_reader_and_writer_gives_a_verdict() {
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(SHORT_FORM);
-    let sources = ["etcd-3.4", "etcd-3.7"].map(|set| Unpacked::state_of(set));
+    let sources = ["etcd-3.4", "etcd-3.7"].map(Unpacked::state_of);
     let originals = sources
         .iter()
         .map(|source| fs::read(source.path()).unwrap())

@@ -2,7 +2,9 @@
 
 use super::finding::{FindingKind, Findings, shown};
 use super::record::Sound;
-use crate::partition::PartitionTable;
+use crate::fingerprint::Fingerprint;
+use crate::partition::{PartitionTable, WARM_BATCH};
+use crate::revision::Revision;
 
 /// What the next record of a key must continue, in 12 bytes. `create_revision` 0: the key is deleted.
 #[derive(Clone, Copy, Default)]
@@ -12,15 +14,121 @@ struct State {
     version: u32,
 }
 
+/// One record that waits for its turn.
+struct Link {
+    print: Fingerprint,
+    revision: Revision,
+    tombstone: bool,
+    create_revision: i64,
+    version: i64,
+    /// Where its key ends in [`Chains::keys`].
+    key_end: usize,
+}
+
+pub(super) struct Chains {
+    table: PartitionTable<State>,
+    removed_up_to: i64,
+    batch: Vec<Link>,
+    /// The batch's keys, one after the other: only a finding needs them.
+    keys: Vec<u8>,
+}
+
+impl Chains {
+    pub(super) fn new(removed_up_to: i64, table_bytes: usize) -> Self {
+        Chains {
+            table: PartitionTable::new(table_bytes),
+            removed_up_to,
+            batch: Vec::with_capacity(WARM_BATCH),
+            keys: Vec::new(),
+        }
+    }
+
+    /// Takes a record; what is wrong with it may be reported some records later.
+    #[inline]
+    pub(super) fn see(&mut self, record: &Sound<'_>, findings: &mut Findings) {
+        let Some(print) = self.table.fingerprint(record.kv.key) else {
+            return;
+        };
+        self.keys.extend_from_slice(record.kv.key);
+        self.batch.push(Link {
+            print,
+            revision: record.revision,
+            tombstone: record.tombstone,
+            create_revision: record.kv.create_revision,
+            version: record.kv.version,
+            key_end: self.keys.len(),
+        });
+        if self.batch.len() >= WARM_BATCH {
+            self.flush(findings);
+        }
+    }
+
+    /// Of the keys that this scan covers; ends the scan.
+    pub(super) fn live_keys(&mut self, findings: &mut Findings) -> u64 {
+        self.flush(findings);
+        self.table
+            .payloads()
+            .filter(|state| state.is_alive())
+            .count() as u64
+    }
+
+    pub(super) fn next_range(&mut self) -> bool {
+        self.table.next_range()
+    }
+
+    fn flush(&mut self, findings: &mut Findings) {
+        self.table.warm(self.batch.iter().map(|link| link.print));
+        let mut key_start = 0;
+        for link in &self.batch {
+            if let Some(before) = broken(&mut self.table, link, self.removed_up_to) {
+                report(
+                    link,
+                    self.keys.get(key_start..link.key_end).unwrap_or_default(),
+                    before,
+                    findings,
+                );
+            }
+            key_start = link.key_end;
+        }
+        self.batch.clear();
+        self.keys.clear();
+    }
+}
+
+/// Enters the record; the state that it should have continued when it does not.
+#[inline]
+fn broken(table: &mut PartitionTable<State>, link: &Link, removed_up_to: i64) -> Option<State> {
+    if !table.covers(link.print) {
+        return None;
+    }
+    let now = State::of(link);
+    let Some(known) = table.get_mut(link.print) else {
+        table.insert(link.print, now);
+        let history_begins_here = link.revision.main > removed_up_to;
+        return (history_begins_here && (link.tombstone || link.version != 1)).then(State::default);
+    };
+    let before = std::mem::replace(known, now);
+    let continues = match (before.is_alive(), link.tombstone) {
+        (alive, true) => alive,
+        (false, false) => link.version == 1,
+        (true, false) => {
+            now.version == before.version.wrapping_add(1)
+                && now.create_revision == before.create_revision
+        }
+    };
+    (!continues).then_some(before)
+}
+
 impl State {
-    fn of(record: &Sound<'_>) -> Self {
-        if record.tombstone {
+    #[inline]
+    fn of(link: &Link) -> Self {
+        if link.tombstone {
             return State::default();
         }
-        let create = record.kv.create_revision;
+        let create = link.create_revision;
         State {
             create_revision: [(create >> 32) as u32, create as u32],
-            version: record.kv.version as u32,
+            version: link.version as u32,
         }
     }
 
@@ -34,82 +142,24 @@ impl State {
     }
 }
 
-pub(super) struct Chains {
-    table: PartitionTable<State>,
-    removed_up_to: i64,
-}
-
-impl Chains {
-    pub(super) fn new(removed_up_to: i64, table_bytes: usize) -> Self {
-        Chains {
-            table: PartitionTable::new(table_bytes),
-            removed_up_to,
-        }
-    }
-
-    #[inline]
-    pub(super) fn see(&mut self, record: &Sound<'_>, findings: &mut Findings) {
-        let Some(print) = self.table.fingerprint(record.kv.key) else {
-            return;
-        };
-        let now = State::of(record);
-        match self.table.get_mut(print) {
-            Some(known) => {
-                let before = std::mem::replace(known, now);
-                let continues = match (before.is_alive(), record.tombstone) {
-                    (alive, true) => alive,
-                    (false, false) => record.kv.version == 1,
-                    (true, false) => {
-                        now.version == before.version.wrapping_add(1)
-                            && now.create_revision == before.create_revision
-                    }
-                };
-                if !continues {
-                    report(record, before, findings);
-                }
-            }
-            None => {
-                let history_begins_here = record.revision.main > self.removed_up_to;
-                if history_begins_here && (record.tombstone || record.kv.version != 1) {
-                    report(record, State::default(), findings);
-                }
-                self.table.insert(print, now);
-            }
-        }
-    }
-
-    /// Of the keys that this scan covers.
-    pub(super) fn live_keys(&self) -> u64 {
-        self.table
-            .payloads()
-            .filter(|state| state.is_alive())
-            .count() as u64
-    }
-
-    pub(super) fn next_range(&mut self) -> bool {
-        self.table.next_range()
-    }
-}
-
 #[cold]
-fn report(record: &Sound<'_>, before: State, findings: &mut Findings) {
-    let key = shown(record.kv.key);
-    findings.add(FindingKind::Chain, Some(record.revision), || {
-        let kv = record.kv;
-        if record.tombstone {
+fn report(link: &Link, key: &[u8], before: State, findings: &mut Findings) {
+    findings.add(FindingKind::Chain, Some(link.revision), || {
+        let key = shown(key);
+        if link.tombstone {
             format!("key {key}: a deletion of a key that did not exist")
         } else if before.is_alive() {
             format!(
                 "key {key}: version {} created at {} follows version {} created at {}",
-                kv.version,
-                kv.create_revision,
+                link.version,
+                link.create_revision,
                 before.version,
                 before.create_revision()
             )
         } else {
             format!(
                 "key {key}: version {} of a key that did not exist",
-                kv.version
+                link.version
             )
         }
     });

@@ -100,7 +100,8 @@ pub fn mvcc_check(db: &Db, options: MvccOptions, cancel: &Cancel) -> Result<Mvcc
             Ok(Walk::On)
         })?;
         order = None;
-        report.live_keys = report.live_keys.saturating_add(chains.live_keys());
+        let live_keys = chains.live_keys(&mut report.findings);
+        report.live_keys = report.live_keys.saturating_add(live_keys);
         if !chains.next_range() {
             return Ok(report);
         }
