@@ -1,5 +1,12 @@
 //! Damaged files of either format: always a verdict, never a panic, a hang, or memory out of proportion.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice
+)]
 
 mod support;
 

@@ -1,5 +1,12 @@
 //! What a killed writer leaves is cut to whole revisions, at whatever byte it was killed.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice
+)]
 
 mod support;
 

@@ -1,5 +1,12 @@
 //! What goes into a delta comes out of it, in either format, whatever the block size and codec.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice
+)]
 
 mod support;
 
@@ -104,6 +111,52 @@ fn the_trailer_alone_tells_what_the_file_holds() {
 }
 
 #[test]
+fn any_block_can_be_decoded_alone() {
+    let dir = Dir::new();
+    let path = dir.path("a.ebd");
+    let events = history(1, 100, 500);
+    write_ebd(
+        &path,
+        &events,
+        &Options {
+            block_bytes: 4096,
+            ..Options::default()
+        },
+    );
+    let bytes = std::fs::read(&path).unwrap();
+    let trailer = bytes.len() - delta::TRAILER_BYTES;
+    let tail = delta::Tail::decode(&bytes[trailer..], bytes.len() as u64).unwrap();
+    let index_start = tail.trailer.index_offset as usize + 16;
+    let index = delta::ebd::IndexEntry::decode_all(&bytes[index_start..trailer]).unwrap();
+    let mut decoder = delta::ebd::BlockDecoder::new().unwrap();
+    let mut revisions = Vec::new();
+    for (at, entry) in index.iter().enumerate().rev() {
+        let end = index
+            .get(at + 1)
+            .map_or(tail.trailer.index_offset, |next| next.offset) as usize;
+        let block = decoder.section(&bytes[entry.offset as usize..end]).unwrap();
+        assert_eq!(
+            (block.head.first_revision, block.head.first_sub),
+            (entry.first_revision, entry.first_sub)
+        );
+        let mut stored = block.events();
+        let mut here = Vec::new();
+        while let Some(event) = stored.next_event().unwrap() {
+            here.push(delta::EventHead::parse(event.bytes).unwrap().mod_revision);
+        }
+        assert_eq!(
+            (here[0], *here.last().unwrap()),
+            (entry.first_revision, entry.last_revision)
+        );
+        revisions.splice(0..0, here);
+    }
+    assert_eq!(
+        revisions,
+        events.iter().map(|event| event.main).collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn leases_and_origin_are_kept() {
     let dir = Dir::new();
     let path = dir.path("a.ebd");
@@ -114,7 +167,7 @@ fn leases_and_origin_are_kept() {
     };
     assert_eq!(
         writer
-            .push_response(&response(5, false, &[put.clone()]), 1)
+            .push_response(&response(5, false, std::slice::from_ref(&put)), 1)
             .unwrap()
             .new_leases,
         [-3]

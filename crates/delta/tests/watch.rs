@@ -1,5 +1,12 @@
 //! Watch responses at their edges: fragments, catch-up, lagging members, broken streams, control messages.
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice
+)]
 
 mod support;
 

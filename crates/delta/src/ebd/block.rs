@@ -1,6 +1,6 @@
 //! Blocks: a head of 56 bytes and a payload of events and arrival marks. Each can be decoded alone.
 
-use crate::ebd::Codec;
+use crate::ebd::{Codec, Section, section_body};
 use crate::error::{Error, Result};
 use crate::event::{Change, EVENT_BYTES_MAX};
 use crate::order::MainOrder;
@@ -120,13 +120,14 @@ impl BlockHead {
 }
 
 /// Decodes blocks, one buffer for all.
-pub(crate) struct Decompress {
+pub struct BlockDecoder {
     zstd: zstd::bulk::Decompressor<'static>,
     payload: Vec<u8>,
 }
 
-impl Decompress {
-    pub(crate) fn new() -> Result<Self> {
+impl BlockDecoder {
+    /// A decoder without a buffer yet.
+    pub fn new() -> Result<Self> {
         let zstd = zstd::bulk::Decompressor::new().map_err(Error::io("decompress"))?;
         Ok(Self {
             zstd,
@@ -134,8 +135,13 @@ impl Decompress {
         })
     }
 
+    /// Decodes one block alone: the bytes of its section, as the index places them, checksum included.
+    pub fn section<'a>(&'a mut self, section: &'a [u8]) -> Result<Block<'a>> {
+        self.block(section_body(section, Section::Block)?)
+    }
+
     /// Decodes the body of a block section whose checksum has been compared.
-    pub(crate) fn block<'a>(&'a mut self, body: &'a [u8]) -> Result<Block<'a>> {
+    pub fn block<'a>(&'a mut self, body: &'a [u8]) -> Result<Block<'a>> {
         let (head, stored) = body
             .split_at_checked(BLOCK_HEAD_BYTES)
             .unwrap_or((body, &[]));

@@ -7,17 +7,17 @@ mod reader;
 mod section;
 mod trailer;
 
-pub use block::{Block, BlockHead, Events, Stored};
+pub use block::{Block, BlockDecoder, BlockHead, Events, Stored};
 pub use header::Header;
 pub use index::IndexEntry;
 pub use reader::EbdReader;
 pub use trailer::{TRAILER_BYTES, Tail, Trailer};
 
-pub(crate) use block::{Decompress, Mark, put_marks};
+pub(crate) use block::{Mark, put_marks};
 pub(crate) use header::{MAGIC, PROLOGUE_BYTES, VERSION};
 pub(crate) use index::INDEX_ENTRY_BYTES;
 pub(crate) use reader::{decode_leases, read_header, read_section};
-pub(crate) use section::{FLAG_OPEN, Input, Section, SectionHead};
+pub(crate) use section::{FLAG_OPEN, Input, Section, SectionHead, section_body};
 
 /// How the payload of a block is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,8 +4,8 @@
 use crate::ebd::header::Prologue;
 use crate::ebd::trailer::DIGEST_BYTES;
 use crate::ebd::{
-    Block, Decompress, FLAG_OPEN, Header, INDEX_ENTRY_BYTES, IndexEntry, Input, LEASE_BYTES, Lease,
-    PROLOGUE_BYTES, Section, SectionHead, TRAILER_BYTES, Tail,
+    Block, BlockDecoder, FLAG_OPEN, Header, INDEX_ENTRY_BYTES, IndexEntry, Input, LEASE_BYTES,
+    Lease, PROLOGUE_BYTES, Section, SectionHead, TRAILER_BYTES, Tail,
 };
 use crate::error::{Error, InFile, Result};
 use crate::wire::LittleEndian;
@@ -20,7 +20,7 @@ pub struct EbdReader {
     header: Header,
     tail: Tail,
     body: Vec<u8>,
-    decompress: Decompress,
+    decompress: BlockDecoder,
     seen: Seen,
     sha256: Option<[u8; 32]>,
 }
@@ -52,7 +52,7 @@ impl EbdReader {
         let (mut input, header) = read_header(file, file_bytes)?;
         let tail = read_tail(input.file(), file_bytes)?;
         input.set_limit(file_bytes.saturating_sub(TRAILER_BYTES as u64));
-        let decompress = Decompress::new()?;
+        let decompress = BlockDecoder::new()?;
         Ok(Self {
             input,
             header,

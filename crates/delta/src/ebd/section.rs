@@ -113,6 +113,26 @@ impl SectionHead {
     }
 }
 
+/// The body of one whole section in memory, kind, length and checksum compared.
+pub(crate) fn section_body(bytes: &[u8], wanted: Section) -> Result<&[u8]> {
+    let (head, body) = bytes
+        .split_first_chunk::<SECTION_HEAD_BYTES>()
+        .ok_or_else(|| {
+            Error::truncated(format!("{} bytes are too few for a section", bytes.len()))
+        })?;
+    let head = SectionHead::decode(head)?;
+    if head.section != wanted || head.body_bytes != body.len() {
+        return Err(Error::corrupt(format!(
+            "a section of {:?} with {} body bytes, expected {wanted:?} with {}",
+            head.section,
+            head.body_bytes,
+            body.len()
+        )));
+    }
+    head.check_body(body, 0)?;
+    Ok(body)
+}
+
 /// Reads a file front to back by position, digesting what it reads.
 pub(crate) struct Input {
     file: File,

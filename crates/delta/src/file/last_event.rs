@@ -1,6 +1,6 @@
 //! The last event of a delta: by its content one history is told from another that has the same numbers.
 
-use crate::ebd::{Decompress, Section, Tail, read_section};
+use crate::ebd::{BlockDecoder, Section, Tail, read_section};
 use crate::error::{Error, InFile, Result};
 use crate::event::{Change, Kind};
 use crate::file::{DeltaFile, Format, Source};
@@ -77,7 +77,7 @@ pub(crate) fn last_event_of_ebd(path: &Path, tail: &Tail) -> Result<LastEvent> {
         Section::Block,
         &mut body,
     )?;
-    let mut decompress = Decompress::new()?;
+    let mut decompress = BlockDecoder::new()?;
     let block = decompress.block(&body)?;
     let mut order = MainOrder::inside(block.head.first_revision, block.head.first_sub);
     let mut last = None;

@@ -1,6 +1,6 @@
 //! What a killed writer left: whole blocks with the right checksum, and of these whole revisions.
 
-use crate::ebd::{Block, Decompress, FLAG_OPEN, IndexEntry, Input, Section, read_header};
+use crate::ebd::{Block, BlockDecoder, FLAG_OPEN, IndexEntry, Input, Section, read_header};
 use crate::error::{Error, InFile, Result};
 use crate::event::delimited_len;
 use crate::file::{DeltaFile, Summary};
@@ -89,7 +89,7 @@ struct Scan {
 impl Scan {
     /// Reads blocks until one is not whole, not right, or not there. Damage is where the file ends, not an error.
     fn run(&mut self, cancel: &Cancel) -> Result<()> {
-        let mut decompress = Decompress::new()?;
+        let mut decompress = BlockDecoder::new()?;
         let mut body = Vec::new();
         loop {
             cancel.check()?;
@@ -101,7 +101,7 @@ impl Scan {
         }
     }
 
-    fn next_block(&mut self, decompress: &mut Decompress, body: &mut Vec<u8>) -> Result<bool> {
+    fn next_block(&mut self, decompress: &mut BlockDecoder, body: &mut Vec<u8>) -> Result<bool> {
         let offset = self.input.offset();
         let Some(head) = self.input.next_head()? else {
             return Ok(false);
