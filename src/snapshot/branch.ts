@@ -4,6 +4,7 @@
  */
 import { isUsable, type Piece, type UsablePiece } from './piece.js';
 import type { ContentAnswer, ContentQuestion, Verdict } from './plan.js';
+import { questionsBetween } from './question.js';
 import { lower } from './revision.js';
 import type { Timeline } from './timeline.js';
 
@@ -26,7 +27,7 @@ export interface Settled {
   /** What could show that two histories are one. */
   readonly questions: readonly ContentQuestion[];
   /** Left out, since they may belong to either of two histories. */
-  readonly unsure: readonly Piece[];
+  readonly unsure: ReadonlySet<Piece>;
 }
 
 export function settleTimelines(timelines: readonly Timeline[], answers: readonly ContentAnswer[]): Settled {
@@ -36,65 +37,48 @@ export function settleTimelines(timelines: readonly Timeline[], answers: readonl
   const unsure = new Set<Piece>();
   for (const timeline of timelines) {
     if (timeline.begins !== 'undeclared' || timeline.parent === undefined) continue;
-    const question = timeline.settled ? undefined : questionBetween(timeline.parent, timeline);
-    const verdict = question === undefined ? 'differs' : verdictOn(question, verdicts);
-    if (verdict === 'stands') {
-      merge(group, timeline.parent, timeline);
-      continue;
-    }
-    for (const piece of timeline.unsure) unsure.add(piece);
-    if (verdict === undefined && question !== undefined) questions.push(question);
+    // With all that the parent was found to be one with: two timelines may both be one with the short beginning that
+    // they have in common, and not with each other.
+    const before = group.get(timeline.parent) ?? [timeline.parent];
+    const { areOne, open } = compare(before, timeline, verdicts);
+    questions.push(...open);
+    if (areOne) merge(group, timeline.parent, timeline);
+    else addUnsure(unsure, timeline.parent, timeline.unsure);
   }
-  return { histories: toHistories(timelines, group, unsure), questions, unsure: [...unsure] };
+  return { histories: toHistories(timelines, group, unsure), questions, unsure };
 }
 
-/**
- * Of the two timelines' ends the lower one must stand in the other timeline: then all of it does. (That the full
- * which looked strange stands there would not be enough: it may have been taken right where the two part.)
- */
-function questionBetween(older: Timeline, newer: Timeline): ContentQuestion | undefined {
-  const [olderTop, newerTop] = [older, newer].map(topOf);
-  if (olderTop === undefined || newerTop === undefined) return undefined;
-  const [lower, other] = olderTop.last <= newerTop.last ? [olderTop, newer] : [newerTop, older];
-  const higher = holderOf(lower.last, other);
-  return higher === undefined ? undefined : { lower: lower.object, higher: higher.object };
+/** With what continues them, by its own account. */
+function addUnsure(unsure: Set<Piece>, parent: Timeline, pieces: readonly Piece[]): void {
+  const names = new Set(pieces.map(({ name }) => name.text));
+  for (const piece of parent.pieces) {
+    if (!names.has(piece.name.text) && !names.has(piece.object?.manifest?.previous?.name ?? '')) continue;
+    names.add(piece.name.text);
+    unsure.add(piece);
+  }
 }
 
-function verdictOn(
-  { lower, higher }: ContentQuestion,
+interface Comparison {
+  readonly areOne: boolean;
+  /** Still to be answered, while no answer has shown that there are two. */
+  readonly open: readonly ContentQuestion[];
+}
+
+function compare(
+  before: readonly Timeline[],
+  timeline: Timeline,
   verdicts: ReadonlyMap<string, Verdict>,
-): Verdict | undefined {
-  return verdicts.get(`${lower.name.text} ${higher.name.text}`);
-}
-
-/** The end of a timeline; where several objects end there, a delta, whose end is cheap to read. */
-function topOf(timeline: Timeline): UsablePiece | undefined {
-  let top: UsablePiece | undefined;
-  for (const piece of sure(timeline)) {
-    if (top === undefined || piece.last > top.last) top = piece;
-    else if (piece.last === top.last && top.name.kind === 'full' && piece.name.kind === 'delta') top = piece;
-  }
-  return top;
-}
-
-/** Where a revision can be looked up: in a small delta rather than a large one, in a full only if there is none. */
-function holderOf(revision: bigint, timeline: Timeline): UsablePiece | undefined {
-  let holder: UsablePiece | undefined;
-  for (const piece of sure(timeline)) {
-    const { kind, start } = piece.name;
-    if (piece.last < revision || (kind === 'delta' && start > revision)) continue;
-    if (holder === undefined || isCheaper(piece, holder)) holder = piece;
-  }
-  return holder;
-}
-
-function isCheaper(a: UsablePiece, b: UsablePiece): boolean {
-  if (a.name.kind !== b.name.kind) return a.name.kind === 'delta';
-  return a.object.bytes < b.object.bytes;
-}
-
-function* sure(timeline: Timeline): Generator<UsablePiece> {
-  for (const piece of timeline.pieces) if (isUsable(piece)) yield piece;
+): Comparison {
+  const pieces = before.flatMap((one) => one.pieces);
+  const questions = timeline.settled ? undefined : questionsBetween(pieces, timeline.pieces);
+  if (questions === undefined) return { areOne: false, open: [] };
+  const answered = questions.map(({ lower, higher }) =>
+    verdicts.get(`${lower.name.text} ${higher.name.text}`),
+  );
+  if (answered.some((verdict) => verdict === 'differs' || verdict === 'unknown'))
+    return { areOne: false, open: [] };
+  const open = questions.filter((_, index) => answered[index] === undefined);
+  return { areOne: open.length === 0, open };
 }
 
 function merge(group: Map<Timeline, Timeline[]>, a: Timeline, b: Timeline): void {
@@ -135,7 +119,7 @@ function collect(
   let upTo: bigint | undefined;
   while (at !== undefined && !visited.has(at)) {
     visited.add(at);
-    for (const piece of at.flatMap((timeline) => [...sure(timeline)])) {
+    for (const piece of at.flatMap((timeline) => timeline.pieces.filter(isUsable))) {
       if (!unsure.has(piece)) pieces.push({ piece, upTo });
     }
     const restore: Timeline | undefined = at.find(({ begins, parent }) => begins === 'restore' && parent);

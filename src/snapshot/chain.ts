@@ -10,19 +10,19 @@ import { lowestState, type Outcome, planHistory } from './candidate.js';
 import { isMeant } from './name.js';
 import { collectPieces, isUsable, type Piece } from './piece.js';
 import type { Branch, PlanInput, PlanResult, PlanWarning } from './plan.js';
+import { MAX_QUESTIONS } from './question.js';
 import { compareRevisions, higher, lower } from './revision.js';
 import { splitTimelines } from './timeline.js';
 
 /** A set with more timelines is listed up to here; each of them costs the reader a decision. */
 const MAX_BRANCHES = 16;
-const MAX_QUESTIONS = 16;
 
 export function planRestore(input: PlanInput): PlanResult {
   const warnings: PlanWarning[] = [];
   const pieces = collectPieces(input, warnings);
   checkBase(input);
   const settled = settleTimelines(splitTimelines(pieces), input.answers ?? []);
-  const contenders = findContenders(settled.histories, input);
+  const contenders = findContenders(settled, input);
   if (contenders.length === 0)
     return { kind: 'nothing', warnings, ...explainNothing(pieces, settled, input) };
   const chosen = chooseContender(contenders, input);
@@ -48,12 +48,12 @@ function checkBase({ base, objects }: PlanInput): void {
 }
 
 /** The histories that could be restored as wished. A superseded one only counts when its own full is asked for. */
-function findContenders(histories: readonly History[], input: PlanInput): Contender[] {
+function findContenders({ histories, unsure }: Settled, input: PlanInput): Contender[] {
   const withPlan = (candidates: readonly History[]): Contender[] => {
     const found: Contender[] = [];
     for (const history of candidates) {
       const outcome = planHistory(history.pieces, input);
-      if (outcome !== undefined) found.push({ history, outcome, newestSecs: newestSecs(history) });
+      if (outcome !== undefined) found.push({ history, outcome, newestSecs: newestSecs(history, unsure) });
     }
     return found;
   };
@@ -88,7 +88,7 @@ function best(
   compare: (a: Contender, b: Contender) => number,
 ): Contender | undefined {
   return contenders.reduce<Contender | undefined>(
-    (found, contender) => (found === undefined || compare(contender, found) > 0 ? contender : found),
+    (found, contender) => (found === undefined || compare(contender, found) >= 0 ? contender : found),
     undefined,
   );
 }
@@ -142,17 +142,18 @@ function toBranch(
   };
 }
 
-function newestSecs({ timelines }: History): number {
+/** Of what was once there, lost and excluded objects included: they do not make a timeline older. */
+function newestSecs({ timelines }: History, unsure: ReadonlySet<Piece>): number {
   let secs = 0;
-  for (const { pieces } of timelines) {
-    for (const piece of pieces) if (isUsable(piece)) secs = Math.max(secs, piece.name.createdSecs);
+  for (const piece of timelines.flatMap(({ pieces }) => pieces)) {
+    if (!unsure.has(piece)) secs = Math.max(secs, piece.name.createdSecs);
   }
   return secs;
 }
 
 /** What the plan does not use though it may matter to the reader. */
 function passedOver(settled: Settled, { history }: Contender): PlanWarning[] {
-  const warnings: PlanWarning[] = settled.unsure.map((piece) => ({
+  const warnings: PlanWarning[] = [...settled.unsure].map((piece) => ({
     object: piece.name.text,
     text: 'may belong to either of two timelines, so it is left out',
   }));

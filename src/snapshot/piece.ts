@@ -17,7 +17,7 @@ export interface Piece {
 
 export type UsablePiece = Piece & { readonly object: StoredSnapshot };
 
-/** In the order of their times; fulls before deltas of the same second. */
+/** In the order of their times; of the same second fulls before deltas, and ours, whose times say more, first. */
 export function collectPieces(input: PlanInput, warnings: PlanWarning[]): Piece[] {
   const typed = input.exclude ?? [];
   for (const exclude of typed) {
@@ -81,6 +81,7 @@ function namedByOthers(objects: readonly StoredSnapshot[]): Piece[] {
 function byTime(a: Piece, b: Piece): number {
   if (a.name.createdSecs !== b.name.createdSecs) return a.name.createdSecs - b.name.createdSecs;
   if (a.name.kind !== b.name.kind) return a.name.kind === 'full' ? -1 : 1;
+  if (a.ours !== b.ours) return a.ours ? -1 : 1;
   if (a.last !== b.last) return compareRevisions(a.last, b.last);
   return a.name.text < b.name.text ? -1 : 1;
 }
