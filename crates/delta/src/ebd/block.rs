@@ -1,12 +1,11 @@
 //! Blocks: a head of 56 bytes and a payload of events and arrival marks. Each can be decoded alone.
 
-use crate::ebd::{Codec, Section, section_body};
+use crate::ebd::Codec;
+use crate::ebd::marks::Clock;
 use crate::error::{Error, Result};
 use crate::event::{Change, EVENT_BYTES_MAX};
 use crate::order::MainOrder;
-use crate::wire::{
-    LittleEndian, in_message, put_varint, take_delimited, take_varint, unzigzag, zigzag,
-};
+use crate::wire::{LittleEndian, take_delimited};
 
 pub(crate) const BLOCK_HEAD_BYTES: usize = 56;
 /// Largest payload: one event of the largest size, its length and its mark.
@@ -40,8 +39,8 @@ pub struct BlockHead {
 pub struct Block<'a> {
     /// Its head.
     pub head: BlockHead,
-    events: &'a [u8],
-    marks: &'a [u8],
+    pub(super) events: &'a [u8],
+    pub(super) marks: &'a [u8],
 }
 
 /// One event as it stands in a block.
@@ -51,13 +50,6 @@ pub struct Stored<'a> {
     pub bytes: &'a [u8],
     /// When it arrived, Unix milliseconds.
     pub arrived_ms: i64,
-}
-
-/// From the event of this index on, events arrived at this time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
-    pub(crate) index: u32,
-    pub(crate) arrived_ms: i64,
 }
 
 impl BlockHead {
@@ -83,7 +75,7 @@ impl BlockHead {
         out
     }
 
-    fn decode(bytes: &[u8]) -> Result<Self> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
         let mut fields = LittleEndian::new(bytes, ".ebd block head");
         let codec = match fields.u8()? {
             0 => Codec::None,
@@ -119,83 +111,11 @@ impl BlockHead {
     }
 }
 
-/// Decodes blocks, one buffer for all.
-pub struct BlockDecoder {
-    zstd: zstd::bulk::Decompressor<'static>,
-    payload: Vec<u8>,
-}
-
-impl BlockDecoder {
-    /// A decoder without a buffer yet.
-    pub fn new() -> Result<Self> {
-        let zstd = zstd::bulk::Decompressor::new().map_err(Error::io("decompress"))?;
-        Ok(Self {
-            zstd,
-            payload: Vec::new(),
-        })
-    }
-
-    /// Decodes one block alone: the bytes of its section, as the index places them, checksum included.
-    pub fn section<'a>(&'a mut self, section: &'a [u8]) -> Result<Block<'a>> {
-        self.block(section_body(section, Section::Block)?)
-    }
-
-    /// Decodes the body of a block section whose checksum has been compared.
-    pub fn block<'a>(&'a mut self, body: &'a [u8]) -> Result<Block<'a>> {
-        let (head, stored) = body
-            .split_at_checked(BLOCK_HEAD_BYTES)
-            .unwrap_or((body, &[]));
-        let head = BlockHead::decode(head)?;
-        let payload = match head.codec {
-            Codec::None => stored,
-            Codec::Zstd => self.decompress(stored, head.payload_bytes)?,
-        };
-        if payload.len() != head.payload_bytes {
-            return Err(Error::corrupt(format!(
-                ".ebd block: {} payload bytes, its head says {}",
-                payload.len(),
-                head.payload_bytes
-            )));
-        }
-        let (events, marks) = payload
-            .split_at_checked(head.event_bytes)
-            .unwrap_or((payload, &[]));
-        Ok(Block {
-            head,
-            events,
-            marks,
-        })
-    }
-
-    fn decompress(&mut self, stored: &[u8], payload_bytes: usize) -> Result<&[u8]> {
-        // The frame's own content size must agree before anything is allocated for it.
-        let content = zstd::zstd_safe::get_frame_content_size(stored)
-            .ok()
-            .flatten();
-        if content != Some(payload_bytes as u64) {
-            return Err(Error::corrupt(format!(
-                ".ebd block: the zstd frame holds {content:?} bytes, the block's head says {payload_bytes}"
-            )));
-        }
-        self.payload.clear();
-        self.payload.reserve(payload_bytes);
-        let written = self.zstd.decompress_to_buffer(stored, &mut self.payload);
-        written.map_err(|error| Error::corrupt(format!(".ebd block: zstd: {error}")))?;
-        Ok(&self.payload)
-    }
-}
-
 impl<'a> Block<'a> {
     /// The events in order.
     #[must_use]
     pub fn events(&self) -> Events<'a> {
-        let clock = Clock {
-            rest: self.marks,
-            at: 0,
-            arrived_ms: self.head.first_time_ms,
-            next: None,
-            begun: false,
-        };
+        let clock = Clock::new(self.marks, self.head.first_time_ms);
         Events {
             rest: self.events,
             index: 0,
@@ -267,92 +187,5 @@ impl<'a> Events<'a> {
             )));
         }
         self.clock.end(self.head.last_time_ms)
-    }
-}
-
-/// Follows the marks while events go by.
-#[derive(Debug, Clone)]
-struct Clock<'a> {
-    rest: &'a [u8],
-    /// Index of the last mark read.
-    at: u32,
-    arrived_ms: i64,
-    /// The mark that is still ahead.
-    next: Option<Mark>,
-    begun: bool,
-}
-
-impl Clock<'_> {
-    #[inline]
-    fn time_of(&mut self, index: u32) -> Result<i64> {
-        if !self.begun {
-            self.begun = true;
-            self.advance()?;
-            if self.next.is_none_or(|mark| mark.index != 0) {
-                return Err(Error::corrupt(
-                    ".ebd block: its first event has no arrival mark",
-                ));
-            }
-        }
-        if let Some(mark) = self.next
-            && mark.index == index
-        {
-            self.arrived_ms = mark.arrived_ms;
-            self.at = index;
-            self.advance()?;
-            if self.next.is_some_and(|next| next.index == index) {
-                return Err(Error::corrupt(format!(
-                    ".ebd block: event {index} has two arrival marks"
-                )));
-            }
-        }
-        Ok(self.arrived_ms)
-    }
-
-    fn advance(&mut self) -> Result<()> {
-        self.next = None;
-        if self.rest.is_empty() {
-            return Ok(());
-        }
-        let index = take_varint(&mut self.rest).map_err(in_message("arrival mark"))?;
-        let delta_ms = unzigzag(take_varint(&mut self.rest).map_err(in_message("arrival mark"))?);
-        let index = u32::try_from(index)
-            .ok()
-            .and_then(|index| self.at.checked_add(index));
-        let index =
-            index.ok_or_else(|| Error::corrupt("arrival mark: its event index is out of range"))?;
-        self.next = Some(Mark {
-            index,
-            arrived_ms: self.arrived_ms.wrapping_add(delta_ms),
-        });
-        Ok(())
-    }
-
-    fn end(&self, last_time_ms: i64) -> Result<()> {
-        if self.next.is_some() || !self.rest.is_empty() {
-            return Err(Error::corrupt(
-                ".ebd block: an arrival mark stands behind its last event",
-            ));
-        }
-        if self.arrived_ms != last_time_ms {
-            return Err(Error::corrupt(format!(
-                ".ebd block: its last event arrived at {}, its head says {last_time_ms}",
-                self.arrived_ms
-            )));
-        }
-        Ok(())
-    }
-}
-
-/// Appends the marks of a block whose first event arrived at the first mark's time.
-pub(crate) fn put_marks(out: &mut Vec<u8>, marks: &[Mark]) {
-    let mut before = Mark {
-        index: 0,
-        arrived_ms: marks.first().map_or(0, |mark| mark.arrived_ms),
-    };
-    for mark in marks {
-        put_varint(out, u64::from(mark.index.saturating_sub(before.index)));
-        put_varint(out, zigzag(mark.arrived_ms.wrapping_sub(before.arrived_ms)));
-        before = *mark;
     }
 }

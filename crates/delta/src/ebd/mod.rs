@@ -1,23 +1,28 @@
 //! The `.ebd` container: reading. The byte layout is in the head of the crate.
 
 mod block;
+mod decoder;
 mod header;
 mod index;
+mod input;
+mod marks;
 mod reader;
 mod section;
 mod trailer;
 
-pub use block::{Block, BlockDecoder, BlockHead, Events, Stored};
+pub use block::{Block, BlockHead, Events, Stored};
+pub use decoder::BlockDecoder;
 pub use header::Header;
 pub use index::IndexEntry;
 pub use reader::EbdReader;
 pub use trailer::{TRAILER_BYTES, Tail, Trailer};
 
-pub(crate) use block::{Mark, put_marks};
 pub(crate) use header::{MAGIC, PROLOGUE_BYTES, VERSION};
 pub(crate) use index::INDEX_ENTRY_BYTES;
+pub(crate) use input::Input;
+pub(crate) use marks::{Mark, put_marks};
 pub(crate) use reader::{decode_leases, read_header, read_section};
-pub(crate) use section::{FLAG_OPEN, Input, Section, SectionHead, section_body};
+pub(crate) use section::{FLAG_OPEN, Section, SectionHead, section_body};
 
 /// How the payload of a block is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -11,7 +11,8 @@ use std::path::Path;
 
 /// Reads a delta of either format through, checks it, and writes it as a local `.ebd`, which must not exist.
 ///
-/// Leases and origin are kept where the input has them. A failure leaves no output behind.
+/// Leases and origin are kept where the input has them. The output is a working copy: it is not synced. A failure leaves
+/// no output behind.
 pub fn transcode(
     input: &Path,
     output: &Path,
@@ -65,7 +66,7 @@ fn transcode_inner(
     })?;
     let mut log = log.ok_or_else(|| Error::corrupt("the delta holds no events"))?;
     log.complete()?;
-    let finished = log.finish(&leases)?;
+    let finished = log.finish(&leases, false)?;
     unfinished.armed = false;
     Ok(Summary::of_finished(&finished, leases.len() as u64))
 }

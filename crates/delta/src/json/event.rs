@@ -1,7 +1,8 @@
 //! One element of the array.
 
 use crate::event::{Change, Kind};
-use crate::json::text::{Cursor, Taken, unescape};
+use crate::json::string::unescape;
+use crate::json::text::{Cursor, Taken};
 use crate::json::time;
 use base64::Engine;
 use base64::alphabet;

@@ -12,6 +12,7 @@ mod codec;
 mod event;
 mod lzw;
 mod reader;
+mod string;
 mod text;
 mod time;
 mod window;

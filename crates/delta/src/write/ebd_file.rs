@@ -172,16 +172,21 @@ impl EbdFile {
         Ok(())
     }
 
-    /// Writes leases, index and trailer, and makes file and directory durable. May be tried again when it failed.
-    pub(crate) fn finish(&mut self, totals: &Totals, leases: &[Lease]) -> Result<Finished> {
+    /// Writes leases, index and trailer. May be tried again when it failed.
+    pub(crate) fn finish(
+        &mut self,
+        totals: &Totals,
+        leases: &[Lease],
+        durable: bool,
+    ) -> Result<Finished> {
         let before = self.point();
-        self.write_end(totals, leases).inspect_err(|_| {
+        self.write_end(totals, leases, durable).inspect_err(|_| {
             self.offset = before.offset;
             self.digest = before.digest;
         })
     }
 
-    fn write_end(&mut self, totals: &Totals, leases: &[Lease]) -> Result<Finished> {
+    fn write_end(&mut self, totals: &Totals, leases: &[Lease], durable: bool) -> Result<Finished> {
         let (Some(first), Some(last), Some(last_block)) =
             (totals.first, totals.last, self.index.last())
         else {
@@ -211,8 +216,9 @@ impl EbdFile {
         self.append(&[&trailer.encode()])?;
         let digest: [u8; 32] = self.digest.clone().finalize().into();
         self.append(&[&digest])?;
-        self.sync()?;
-        sync_parent(&self.path)?;
+        if durable {
+            self.sync()?;
+        }
         Ok(Finished {
             trailer,
             sha256: self.digest.clone().finalize().into(),
@@ -220,9 +226,10 @@ impl EbdFile {
         })
     }
 
-    /// Waits until what was written is on disk.
+    /// Waits until what was written, and the file's name, is on disk.
     pub(crate) fn sync(&self) -> Result<()> {
-        self.file.sync_all().map_err(Error::io("sync"))
+        self.file.sync_all().map_err(Error::io("sync"))?;
+        sync_parent(&self.path)
     }
 
     fn append_leases(&mut self, leases: &[Lease]) -> Result<u64> {

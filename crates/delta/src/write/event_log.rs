@@ -155,16 +155,16 @@ impl EventLog {
         self.out.sync()
     }
 
-    /// Writes everything out. A partial revision is an error: whoever goes on reading the same stream would count its
+    /// Writes everything out, to the disk itself if `durable`. A partial revision is an error: whoever goes on reading the same stream would count its
     /// further events from 0 again.
-    pub(crate) fn finish(&mut self, leases: &[Lease]) -> Result<Finished> {
+    pub(crate) fn finish(&mut self, leases: &[Lease], durable: bool) -> Result<Finished> {
         if let Some(main) = self.partial_main() {
             return Err(Error::Usage(format!(
                 "revision {main} is not complete; push the rest of its response, or drop it and watch again from it"
             )));
         }
         self.seal()?;
-        self.out.finish(&self.totals, leases)
+        self.out.finish(&self.totals, leases, durable)
     }
 
     /// Seals what is in the way of the next event.

@@ -183,7 +183,10 @@ impl DeltaWriter {
     /// space and try again. A delta without events, or with a partial revision, cannot be finished (`USAGE`).
     pub fn finish(&mut self, leases: &[Lease]) -> Result<Summary> {
         let path = self.log.path().to_owned();
-        let finished = self.log.finish(leases).in_file("finish delta", &path)?;
+        let finished = self
+            .log
+            .finish(leases, true)
+            .in_file("finish delta", &path)?;
         Ok(Summary::of_finished(&finished, leases.len() as u64))
     }
 
