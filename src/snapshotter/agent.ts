@@ -125,11 +125,8 @@ export class Agent {
   async #storeRest(): Promise<void> {
     const { run, uploads, spool } = this.#parts;
     try {
-      if (!this.#begun)
-        throw new BackupError('CANCELLED', 'stopped before a backup was stored', { op: 'snapshot' });
       await raceAbort(uploads.idle(), run.hardSignal);
     } catch (cause) {
-      if (uploads.waitingDeltas === 0) throw cause;
       throw new BackupError('CANCELLED', `${uploads.waitingDeltas} deltas could not be stored in time`, {
         op: 'snapshot',
         object: spool.path,
@@ -137,6 +134,8 @@ export class Agent {
         cause,
       });
     }
+    if (!this.#begun)
+      throw new BackupError('CANCELLED', 'stopped before a backup was stored', { op: 'snapshot' });
   }
 }
 

@@ -105,13 +105,23 @@ export class Session {
     return this.#watch;
   }
 
-  /** Resolves when the watch stands and, at the beginning of a set, its full is stored. */
+  /**
+   * Resolves when the watch stands and, at the beginning of a set, its full is stored. Asked to stop meanwhile, it
+   * gives up a full that is not stored, but lets one that is take its place.
+   */
   async begin(signal: AbortSignal): Promise<TakenFull | undefined> {
+    if (this.#options.start === 'continue') {
+      await this.#orFailure(this.#watch.opened, signal).catch((error) => this.#lastChance(error, signal));
+      return undefined;
+    }
     await this.#orFailure(this.#watch.opened, signal);
-    if (this.#options.start === 'continue') return undefined;
     this.#fullAbort = deriveAbort(signal);
-    this.#full = this.#establish(this.#fullAbort.signal);
-    return this.#orFailure(this.#full, signal);
+    const full = this.#establish(this.#fullAbort.signal);
+    this.#full = full;
+    return this.#orFailure(full, signal).catch((error) => {
+      if (signal.aborted) return full;
+      throw error;
+    });
   }
 
   /** Never resolves: rejects with what ends the session, or with the signal's reason. */
@@ -150,6 +160,12 @@ export class Session {
     this.#capture.roomChanged();
     const { failure } = this.#options.uploads;
     if (failure !== undefined) this.#fail(failure);
+  }
+
+  /** Stopped just after its start: what etcd has written since the last run is still worth a moment. */
+  async #lastChance(error: unknown, signal: AbortSignal): Promise<void> {
+    if (!signal.aborted) throw error;
+    await Promise.race([this.#watch.opened, sleep(LAST_EVENTS_TIMEOUT_MS)]);
   }
 
   async #orFailure<T>(job: Promise<T>, signal: AbortSignal): Promise<T> {

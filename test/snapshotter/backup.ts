@@ -20,7 +20,7 @@ export interface BackupPlace {
 export async function backupPlace(): Promise<BackupPlace> {
   const dir = tempDir('backup');
   const container = join(dir, 'store');
-  const store = await openLocal({ provider: 'Local', container, prefix: '', homeDir: dir });
+  const store = await openLocal({ container, prefix: '', homeDir: dir });
   return { dir, container, tempDir: join(dir, 'tmp'), store, remove: () => removeTempDir(dir) };
 }
 
@@ -63,7 +63,9 @@ export class Backup {
   }
 
   of<K extends SnapshotterEvent['kind']>(kind: K): Extract<SnapshotterEvent, { kind: K }>[] {
-    return this.events.filter((event): event is Extract<SnapshotterEvent, { kind: K }> => event.kind === kind);
+    return this.events.filter(
+      (event): event is Extract<SnapshotterEvent, { kind: K }> => event.kind === kind,
+    );
   }
 
   /** Resolves once so many events of the kind were told; rejects when the run ends before. */

@@ -1,34 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ETCD_VERSIONS } from '../servers/binaries.js';
-import { type EtcdOptions, startEtcd } from '../servers/etcd.js';
-import type { EtcdVersion } from '../servers/binaries.js';
 import { Load } from '../servers/load.js';
-import { Backup, type BackupOptions, backupPlace } from './backup.js';
 import { proveSet } from './prove-set.js';
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-async function setUp(version: EtcdVersion, options: EtcdOptions = {}) {
-  const etcd = await startEtcd(version, options);
-  const endpoint = await etcd.open();
-  const place = await backupPlace();
-  cleanups.push(
-    () => place.remove(),
-    () => etcd.destroy(),
-    () => endpoint.close(),
-  );
-  const start = async (backupOptions: BackupOptions = {}) => {
-    const backup = await Backup.start(etcd, place, backupOptions);
-    cleanups.push(() => backup.stop().catch(() => undefined));
-    return backup;
-  };
-  return { etcd, endpoint, place, start };
-}
+import { setUp } from './set-up.js';
 
 describe.each(ETCD_VERSIONS)('etcd %s', (version) => {
   test('a full and deltas under load hold every record; a restart goes on with deltas', async () => {

@@ -10,7 +10,14 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { expect } from 'vitest';
 import type { EtcdEndpoint } from '../../src/etcd/endpoint.js';
-import { inspectDb, proveRecords, Replay, transcodeDelta, unpackFull, verifyDelta } from '../../src/native/index.js';
+import {
+  inspectDb,
+  proveRecords,
+  Replay,
+  transcodeDelta,
+  unpackFull,
+  verifyDelta,
+} from '../../src/native/index.js';
 import { planRestore } from '../../src/snapshot/chain.js';
 import { classifyKey } from '../../src/snapshot/key.js';
 import { MAX_MANIFEST_BYTES, parseManifest } from '../../src/snapshot/manifest.js';
@@ -40,7 +47,8 @@ export async function readSet(store: Store): Promise<StoredSnapshot[]> {
 
 export async function planOf(store: Store): Promise<Plan> {
   const planned = planRestore({ objects: await readSet(store) });
-  if (planned.kind !== 'ready') throw new Error(`the plan is ${planned.kind}: ${JSON.stringify(planned, text)}`);
+  if (planned.kind !== 'ready')
+    throw new Error(`the plan is ${planned.kind}: ${JSON.stringify(planned, text)}`);
   expect(planned.warnings).toEqual([]);
   return planned.plan;
 }
@@ -67,8 +75,7 @@ async function proveDeltas(store: Store, plan: Plan, etcd: TestEtcd, dir: string
     const path = await fetched(store, object, dir);
     await verifyDelta(object.name.text, path);
     const ebd = object.name.codec === 'ebd' ? path : `${path}.ebd`;
-    if (ebd !== path)
-      await transcodeDelta(object.name.text, { source: path, target: ebd, codec: 'none' });
+    if (ebd !== path) await transcodeDelta(object.name.text, { source: path, target: ebd, codec: 'none' });
     replay.open(object.name.text, ebd);
     while ((await replay.next()) !== null);
   }
@@ -84,7 +91,13 @@ async function baseRevision(store: Store, { base }: Plan, dir: string): Promise<
   const source = await fetched(store, base, dir);
   const target = join(dir, 'base.db');
   const codec = base.name.codec === 'ebd' ? 'none' : base.name.codec;
-  const unpacked = await unpackFull(base.name.text, { source, target, codec, stripTrailer: true, maxBytes: 2 ** 34 });
+  const unpacked = await unpackFull(base.name.text, {
+    source,
+    target,
+    codec,
+    stripTrailer: true,
+    maxBytes: 2 ** 34,
+  });
   expect(unpacked.trailer).toBe('good');
   if (base.manifest !== undefined) {
     expect(unpacked.packedSha256).toBe(base.manifest.sha256);
