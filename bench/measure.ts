@@ -68,9 +68,11 @@ export async function interleave(
   rounds: number,
   contestants: Readonly<Record<string, () => Promise<Measured>>>,
 ): Promise<Record<string, Measured[]>> {
-  const results: Record<string, Measured[]> = {};
+  const results: Record<string, Measured[]> = Object.fromEntries(
+    Object.keys(contestants).map((name) => [name, []]),
+  );
   for (let round = 0; round < rounds; round++) {
-    for (const [name, run] of Object.entries(contestants)) (results[name] ??= []).push(await run());
+    for (const [name, run] of Object.entries(contestants)) results[name]?.push(await run());
   }
   return results;
 }
