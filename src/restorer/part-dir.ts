@@ -46,6 +46,13 @@ export class PartDir {
     }
   }
 
+  /** A new, empty directory below `work`. */
+  async makeDir(name: string): Promise<string> {
+    const path = join(this.work, name);
+    await mkdir(path, { mode: 0o700 });
+    return path;
+  }
+
   /** Everything in it goes, the lock last. */
   async remove(): Promise<void> {
     await this.#empty();

@@ -55,7 +55,9 @@ async function checkWhole({ dbPath, observer, signal }: ProofRequest): Promise<n
   const onProgress = (pages: number) => observer.progress('check result', pages, undefined, 'pages');
   const request = { threads: availableParallelism(), maxFindings: MAX_FINDINGS };
   const structure = await checkDb(dbPath, request, { signal, onProgress });
-  if (structure.findingsTotal > 0) throw mismatch(describe(structure.findings, structure.findingsTotal));
+  const found = describe(structure.findings, structure.findingsTotal);
+  if (!structure.readable) throw mismatch(found);
+  if (structure.findingsTotal > 0) observer.warn(`restored database: ${found}; its records are whole`);
   const mvcc = await checkMvcc(dbPath, { maxFindings: MAX_FINDINGS }, { signal });
   if (mvcc.findingsTotal > 0) throw mismatch(describe(mvcc.findings, mvcc.findingsTotal));
   return mvcc.liveKeys;

@@ -1,0 +1,82 @@
+/** What a restore says when it cannot do what was asked: the reason, the object, and the command for what can be had. */
+import { formatBytes } from '../base/bytes.js';
+import { BackupError } from '../errors.js';
+import { whatOf } from '../pipeline/failure.js';
+import type { Branch, Plan, PlanResult } from '../snapshot/plan.js';
+
+const OP = 'restore';
+const MAX_RANGES = 5;
+
+export function gapError(
+  { missing, wanted, best, nextBest }: Extract<PlanResult, { kind: 'gap' }>,
+  command: string,
+): BackupError {
+  const ranges = missing.slice(0, MAX_RANGES).map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
+  const more = missing.length > MAX_RANGES ? ' and more' : '';
+  const what = `revisions ${ranges.join(', ')}${more} are in no usable object, so revision ${wanted} cannot be had`;
+  const others = nextBest.map((plan) => `revision ${plan.revision}: ${command} --base ${plan.base.name.text} --allow-older`);
+  return new BackupError('REVISION_GAP', what, {
+    op: OP,
+    ...(missing[0] === undefined ? {} : { object: `revision ${missing[0].from}` }),
+    hint: [`The newest state that can be had is ${describePlan(best)}:`, `  ${command} --allow-older`, ...others.map((line) => `  ${line}`)].join('\n'),
+  });
+}
+
+/** A damaged object without which the newest state cannot be had. */
+export function olderError(
+  damage: BackupError,
+  plan: Plan,
+  damaged: readonly string[],
+  wanted: bigint,
+  command: string,
+): BackupError {
+  const excludes = damaged.map((object) => ` --exclude ${object}`).join('');
+  return new BackupError(damage.code, whatOf(damage), {
+    op: OP,
+    object: damage.object ?? damaged[0] ?? '',
+    hint: [
+      `Revision ${wanted} cannot be had without it. The newest state that can be had is ${describePlan(plan)}:`,
+      `  ${command}${excludes} --allow-older`,
+    ].join('\n'),
+    cause: damage,
+  });
+}
+
+export function forkError(branches: readonly Branch[], command: string): BackupError {
+  const lines = branches.map((branch) => {
+    const marks = [branch.isNewest ? 'newest' : '', branch.isHighest ? 'highest' : ''].filter((mark) => mark !== '');
+    return (
+      `  from ${branch.first}: revisions ${branch.lowestRevision}-${branch.highestRevision}, ` +
+      `${time(branch.oldestSecs)} to ${time(branch.newestSecs)}, ${branch.objects} objects, ${formatBytes(branch.bytes)}` +
+      `${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`
+    );
+  });
+  return new BackupError('FORK', `the store holds ${branches.length} histories that were not joined by a restore`, {
+    op: OP,
+    object: branches[0]?.first ?? '',
+    hint: [
+      ...lines,
+      'Choose one:',
+      `  ${command} --timeline newest`,
+      `  ${command} --timeline highest`,
+      `  ${command} --base NAME`,
+    ].join('\n'),
+  });
+}
+
+export function nothingError(reason: string, nearest: Plan | undefined): BackupError {
+  return new BackupError('NOTHING_TO_RESTORE', reason, {
+    op: OP,
+    ...(nearest === undefined ? {} : { hint: `the lowest state that can be had is ${describePlan(nearest)}` }),
+  });
+}
+
+export function describePlan({ revision, base, deltas }: Plan): string {
+  const last = deltas.at(-1)?.object ?? base;
+  const with_ = deltas.length === 0 ? '' : ` and ${deltas.length} ${deltas.length === 1 ? 'delta' : 'deltas'}`;
+  return `revision ${revision} of ${time(last.name.createdSecs)} (${base.name.text}${with_})`;
+}
+
+export function time(secs: number): string {
+  return new Date(secs * 1000).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,207 @@
+/** Restores the newest state that a store holds into a data directory, or says why that cannot be done. */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RestoreConfig } from '../config/restore.js';
+import { BackupError, isBackupError } from '../errors.js';
+import { probeEtcdBinary } from '../etcd/etcd-binary.js';
+import { type ClusterIds, syncTree, type UnknownLeases, unknownLeases } from '../native/index.js';
+import { readCatalog } from '../pipeline/catalog.js';
+import { prepareDeltas } from '../pipeline/fetch.js';
+import { FetchPool } from '../pipeline/pool.js';
+import type { Plan, StoredSnapshot } from '../snapshot/plan.js';
+import type { StoreSettings } from '../store/registry.js';
+import type { Store } from '../store/store.js';
+import type { Applied, Applier } from './applier.js';
+import type { Base } from './base.js';
+import { buildDb, buildDirectory, type Cluster } from './build.js';
+import { type Choice, Chooser } from './choose.js';
+import { checkCluster } from './cluster.js';
+import { isDamage } from './damage.js';
+import { diskFault } from './disk-fault.js';
+import { EmbeddedApplier } from './embedded-applier.js';
+import type { RestoreObserver } from './observer.js';
+import { checkStale, type OldMember, takeOldMember } from './old-member.js';
+import { PartDir, settleLeftover } from './part-dir.js';
+import { type Proof, prove } from './prove.js';
+import { checkReadable } from './replay-version.js';
+import { formatMark } from './restored-mark.js';
+import { checkSpace, spaceNeed } from './space.js';
+import { type SwapOptions, swapIn } from './swap.js';
+import { locateTarget, type Target } from './target.js';
+
+export interface RestoreRequest extends RestoreConfig {
+  readonly store: Store;
+  /** The same store, for the workers that open it themselves. */
+  readonly settings: StoreSettings;
+  /** The command line so far, for the ones that are suggested. */
+  readonly command: string;
+  readonly observer: RestoreObserver;
+  readonly signal?: AbortSignal | undefined;
+  /** Test doubles. */
+  readonly workerUrl?: URL | undefined;
+  readonly exchange?: SwapOptions['exchange'];
+}
+
+export interface RestoreResult {
+  readonly target: Target;
+  readonly plan: Plan;
+  readonly base: Base;
+  readonly applied: Applied | undefined;
+  readonly proof: Proof;
+  readonly ids: ClusterIds;
+  readonly unknownLeases: UnknownLeases;
+  /** Where the old directory is now; undefined when there was none. */
+  readonly before: string | undefined;
+  readonly old: Pick<OldMember, 'revision'> | undefined;
+  readonly lostUpTo: bigint | undefined;
+  readonly elapsedMs: number;
+}
+
+/** Each try goes on without one object that was found damaged while it was applied. */
+const MAX_TRIES = 16;
+const DEFAULT_ETCD = 'etcd';
+
+export async function restore(request: RestoreRequest): Promise<RestoreResult> {
+  const { dataDir, signal } = request;
+  try {
+    return await new Restore(request, checkCluster(request), await locateTarget(dataDir)).run();
+  } catch (error) {
+    if (signal?.aborted !== true) throw diskFault(error, dataDir);
+    throw new BackupError('CANCELLED', `stopped (${String(signal.reason)}); nothing of it was changed`, {
+      op: 'restore',
+      object: dataDir,
+      cause: error,
+    });
+  }
+}
+
+class Restore {
+  readonly #startedMs = Date.now();
+  readonly #request: RestoreRequest;
+  readonly #cluster: Cluster;
+  readonly #target: Target;
+
+  constructor(request: RestoreRequest, cluster: Cluster, target: Target) {
+    this.#request = request;
+    this.#cluster = cluster;
+    this.#target = target;
+  }
+
+  async run(): Promise<RestoreResult> {
+    const { observer, store, signal, maxFetchers, workerUrl } = this.#request;
+    observer.info(`restoring into ${this.#target.dataDir} from ${store.location}`);
+    const settled = await settleLeftover(this.#target);
+    if (settled !== undefined) observer.info(settled);
+    const old = await takeOldMember(this.#target, observer, { signal });
+    try {
+      const { objects, warnings } = await readCatalog(store, { signal });
+      for (const warning of warnings) observer.warn(warning);
+      const part = await PartDir.open(this.#target);
+      const pool = new FetchPool({ maxFetchers, workerUrl });
+      try {
+        return await this.#into(part, pool, objects, old);
+      } finally {
+        await pool.close();
+        await part.remove();
+      }
+    } finally {
+      old?.lock.release();
+    }
+  }
+
+  async #into(
+    part: PartDir,
+    pool: FetchPool,
+    objects: readonly StoredSnapshot[],
+    old: OldMember | undefined,
+  ): Promise<RestoreResult> {
+    const { settings, observer, signal, skipHashCheck } = this.#request;
+    const source = { pool, settings, workDir: part.work };
+    const chooser = new Chooser(objects, source, this.#request, { skipHashCheck, observer, signal });
+    const { choice, applied } = await this.#applyChosen(chooser, part, pool, old);
+    const { plan, base, lostUpTo } = choice;
+    const dbPath = await buildDb(base, applied, this.#cluster, { signal });
+    const proof = await this.#prove(dbPath, choice, applied, objects);
+    const unknown = await unknownLeases(dbPath, { signal });
+    const restoredAtMs = Date.now();
+    const mark = formatMark({ base: base.object.name.text, revision: plan.revision, restoredAtMs });
+    const ids = await buildDirectory(this.#target, part, dbPath, this.#cluster, mark);
+    await syncTree(part.new);
+    signal?.throwIfAborted();
+    const before = await swapIn(this.#target, {
+      nowMs: restoredAtMs,
+      mark: this.#target.isMountPoint ? mark : null,
+      ...(this.#request.exchange === undefined ? {} : { exchange: this.#request.exchange }),
+    });
+    const elapsedMs = Date.now() - this.#startedMs;
+    const target = this.#target;
+    return { target, plan, base, applied, proof, ids, unknownLeases: unknown, before, old, lostUpTo, elapsedMs };
+  }
+
+  /** Chooses and applies until a choice holds. */
+  async #applyChosen(
+    chooser: Chooser,
+    part: PartDir,
+    pool: FetchPool,
+    old: OldMember | undefined,
+  ): Promise<{ choice: Choice; applied: Applied | undefined }> {
+    const { observer, maxInflightBytes } = this.#request;
+    for (let tried = 1; ; tried++) {
+      const choice = await chooser.choose();
+      checkStale(this.#target, old, choice.plan.revision, this.#request);
+      await checkSpace(part.path, spaceNeed(choice.plan, maxInflightBytes), observer);
+      if (choice.plan.deltas.length === 0) return { choice, applied: undefined };
+      try {
+        return { choice, applied: await this.#apply(choice, part, pool) };
+      } catch (error) {
+        await rm(join(part.work, 'apply'), { recursive: true, force: true });
+        if (!isBackupError(error) || !isDamage(error) || tried === MAX_TRIES) throw error;
+        if (error.object === undefined || !chooser.isPlanned(error.object)) throw error;
+        chooser.exclude(error.object, error);
+      }
+    }
+  }
+
+  async #apply({ plan, base }: Choice, part: PartDir, pool: FetchPool): Promise<Applied> {
+    const { settings, maxInflightBytes, observer, signal } = this.#request;
+    const applier = await this.#applier(base);
+    const objects = plan.deltas.map(({ object }) => object);
+    const deltas = prepareDeltas({ pool, settings, workDir: part.work }, objects, { maxInflightBytes, signal });
+    const revisions = Number(plan.revision - plan.baseRevision);
+    const applied = await applier.apply({
+      base,
+      deltas,
+      workDir: await part.makeDir('apply'),
+      deltaBytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
+      signal,
+      onProgress: (revision) =>
+        observer.progress('apply deltas', Number(revision - plan.baseRevision), revisions, 'events'),
+    });
+    if (applied.revision === plan.revision) return applied;
+    throw new BackupError('MISMATCH', `the deltas end at revision ${applied.revision}, not at ${plan.revision}`, {
+      op: 'restore',
+      object: objects.at(-1)?.name.text ?? base.object.name.text,
+    });
+  }
+
+  async #applier(base: Base): Promise<Applier> {
+    const binary = await probeEtcdBinary(this.#request.etcdBinary ?? DEFAULT_ETCD);
+    checkReadable(base.info, binary);
+    return new EmbeddedApplier(binary);
+  }
+
+  #prove(
+    dbPath: string,
+    { plan, base }: Choice,
+    applied: Applied | undefined,
+    objects: readonly StoredSnapshot[],
+  ): Promise<Proof> {
+    const { observer, signal } = this.#request;
+    return prove({
+      ...{ dbPath, objects, observer, signal },
+      baseRevision: base.info.revision,
+      revision: plan.revision,
+      checkpoints: applied?.checkpoints ?? [],
+    });
+  }
+}
