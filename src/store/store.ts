@@ -39,7 +39,7 @@ export interface Store {
   /**
    * The object's bytes, or those of a range. Nothing is opened before the first `next()`, which is also where
    * NOT_FOUND appears; no more is read than is consumed, but for one chunk. Iterable once. Chunks hold 1 byte to
-   * `MAX_CHUNK_BYTES` and belong to the caller. The iteration ends without an error only after the last byte of
+   * `MAX_CHUNK_BYTES` and belong to the caller (but see `reuseBuffer`). The iteration ends without an error only after the last byte of
    * the range, so a connection that breaks early is UNAVAILABLE, never a short object.
    */
   get(key: string, options?: GetOptions): AsyncIterable<Uint8Array>;
@@ -85,6 +85,11 @@ export interface ListOptions extends StoreOptions {
 
 export interface GetOptions extends StoreOptions {
   readonly range?: ByteRange | undefined;
+  /**
+   * The caller is done with each chunk before it asks for the next, so the store may use its memory again. For who
+   * hashes or writes to a file: gigabytes then cost one buffer, and not what the collector has not got to yet.
+   */
+  readonly reuseBuffer?: boolean | undefined;
 }
 
 /**

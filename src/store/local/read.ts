@@ -18,9 +18,11 @@ export async function* readRange(path: string, options: GetOptions): AsyncGenera
   });
   try {
     const { start, end } = rangeWithin(await sizeOf(file, path), options.range);
+    let buffer = newBuffer(end - start);
     for (let at = start; at < end; ) {
       throwIfCancelled(OP, path, options.signal);
-      const chunk = await readAt(file, path, at, Math.min(READ_CHUNK_BYTES, end - at));
+      if (at > start && options.reuseBuffer !== true) buffer = newBuffer(end - at);
+      const chunk = await readAt(file, path, at, buffer.subarray(0, end - at));
       at += chunk.length;
       yield chunk;
     }
@@ -29,13 +31,16 @@ export async function* readRange(path: string, options: GetOptions): AsyncGenera
   }
 }
 
-async function readAt(file: FileHandle, path: string, at: number, bytes: number): Promise<Uint8Array> {
-  // Not from the shared pool: the consumer may keep, or transfer, what it gets.
-  const chunk = Buffer.allocUnsafeSlow(bytes);
-  const { bytesRead } = await file.read(chunk, 0, bytes, at).catch((error: unknown) => {
+/** Not from the shared pool: the consumer may keep, or transfer, what it gets. */
+function newBuffer(bytes: number): Buffer {
+  return Buffer.allocUnsafeSlow(Math.min(READ_CHUNK_BYTES, bytes));
+}
+
+async function readAt(file: FileHandle, path: string, at: number, into: Buffer): Promise<Uint8Array> {
+  const { bytesRead } = await file.read(into, 0, into.length, at).catch((error: unknown) => {
     throw localFault(OP, path, error);
   });
-  if (bytesRead > 0) return chunk.subarray(0, bytesRead);
+  if (bytesRead > 0) return into.subarray(0, bytesRead);
   throw new BackupError('IO', `it ended at byte ${at} while it was being read`, {
     op: OP,
     object: path,

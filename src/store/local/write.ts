@@ -74,8 +74,10 @@ async function pass(
       });
     if (bytesRead === 0) throw sizeDiffers(source, done, bytes);
     const part = chunk.subarray(0, bytesRead);
+    const written = output === undefined ? undefined : writeAll(output, part);
+    // While the disk writes.
     digest.update(part);
-    if (output !== undefined) await writeAll(output, part);
+    await written;
     done += bytesRead;
     await syncer?.written(bytesRead);
     onProgress?.(done);

@@ -41,7 +41,9 @@ export function same(got: Buffer, wanted: Buffer | undefined): boolean {
 
 export async function readAll(store: Store, key: string, options?: GetOptions): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of store.get(key, options)) chunks.push(chunk);
+  for await (const chunk of store.get(key, options)) {
+    chunks.push(options?.reuseBuffer === true ? new Uint8Array(chunk) : chunk);
+  }
   return Buffer.concat(chunks);
 }
 

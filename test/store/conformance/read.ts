@@ -69,6 +69,15 @@ export function describeRead(bench: Bench): void {
     expect(same(await readAll(bench.store, 'v2/chunks'), file.content)).toBe(true);
   });
 
+  it('gives the same bytes to who is done with each chunk before the next', async () => {
+    const file = await sourceFile(bench, 2_500_000);
+    await bench.store.putFile('v2/reused', file.path, file.stated);
+    expect(same(await readAll(bench.store, 'v2/reused', { reuseBuffer: true }), file.content)).toBe(true);
+    const range = { offset: 300_000, bytes: 600_001 };
+    const part = await readAll(bench.store, 'v2/reused', { reuseBuffer: true, range });
+    expect(same(part, file.content.subarray(300_000, 900_001))).toBe(true);
+  });
+
   it('serves many readers of one object at their own pace', async () => {
     const file = await sourceFile(bench, 1_200_000);
     await bench.store.putFile('v2/shared', file.path, file.stated);

@@ -1,6 +1,6 @@
 /** What else may lie in a directory: links, pipes, names of other tools. Nothing leads out of the root. */
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { LocalStore } from '../../../src/store/local/local-store.js';
 import { removeTempDir, tempDir } from '../../servers/process.js';
@@ -94,4 +94,26 @@ it('keeps files and directories to their owner, also what it takes', async () =>
   expect((await stat(`${root}/v2/good`)).mode & 0o777).toBe(0o600);
   for (const path of [root, `${root}/v2`, `${root}/v2/new`])
     expect((await stat(path)).mode & 0o777).toBe(0o700);
+});
+
+it('leaves no file open, however it ends', async () => {
+  await store.putBytes('v2/body', Buffer.alloc(2_000_000));
+  const openFiles = async () => (await readdir('/proc/self/fd')).length;
+  const before = await openFiles();
+  for (let round = 0; round < 20; round++) {
+    const abort = new AbortController();
+    const reading = async () => {
+      for await (const chunk of store.get('v2/body', { signal: abort.signal })) abort.abort(chunk.length);
+    };
+    expect(await codeOf(reading())).toBe('CANCELLED');
+    for await (const chunk of store.get('v2/body')) if (chunk.length > 0) break;
+    for await (const { key } of store.list('')) if (key !== '') break;
+    const source = { bytes: 1, sha256: 'a'.repeat(64) };
+    expect(await codeOf(store.putFile('v2/new', `${root}/v2/body`, source))).toBe('TRUNCATED');
+    expect(await codeOf(store.putFile('v2/new', `${root}/v2/good`, { ...source, bytes: 18 }))).not.toBe(
+      'no error',
+    );
+    expect(await codeOf(store.putBytes('v2/body', Buffer.from('other')))).toBe('EXISTS');
+  }
+  expect(await openFiles()).toBe(before);
 });
