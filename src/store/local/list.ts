@@ -2,7 +2,7 @@
  * Walks a directory tree in the order of the keys' bytes, in memory that does not grow with the number of files.
  *
  * A directory's names come in no order, so it is read once per window: the smallest `WINDOW_NAMES` names above the
- * last one delivered are kept, sorted and delivered. 504,438 files of one directory are four such passes.
+ * last one delivered are kept, sorted and delivered. 504,438 files of one directory take about three passes.
  * A directory takes part in the order as "name/", which is what its keys have in common: "a-b", "a.b", "a/b", "a0".
  */
 import { type Dir, type Dirent, lstat, type Stats } from 'node:fs';
