@@ -3,11 +3,12 @@
  * not ours are counted and told, never fatal (hazard 34). The whole listing is walked (hazard 7).
  */
 import { Semaphore } from '../base/semaphore.js';
-import { BackupError, isBackupError } from '../errors.js';
+import { type BackupError, isBackupError } from '../errors.js';
 import { classifyKey } from '../snapshot/key.js';
 import { MAX_MANIFEST_BYTES, type Manifest, parseManifest } from '../snapshot/manifest.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
 import { BACKUP_DIRS, manifestKey } from '../store/layout.js';
+import { readSmall } from '../store/read.js';
 import type { Store } from '../store/store.js';
 
 /** Manifests of the newest fulls are read, up to here; a set under retention holds a few dozen. */
@@ -79,31 +80,16 @@ async function loadManifest(
   warnings: string[],
 ): Promise<Manifest | undefined> {
   try {
-    return parseManifest(name, await readSmall(store, manifestKey(name), MAX_MANIFEST_BYTES, signal));
+    return parseManifest(
+      name,
+      await readSmall(store, manifestKey(name), { maxBytes: MAX_MANIFEST_BYTES, signal }),
+    );
   } catch (error) {
     const harmless = ['CORRUPT', 'UNSUPPORTED', 'NOT_FOUND'] as const;
     if (!harmless.some((code) => isBackupError(error, code))) throw error;
     warnings.push((error as BackupError).message);
     return undefined;
   }
-}
-
-/** A small object whole; CORRUPT when it is larger than it may be. */
-export async function readSmall(
-  store: Store,
-  key: string,
-  maxBytes: number,
-  signal?: AbortSignal | undefined,
-): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of store.get(key, { signal, range: { offset: 0, bytes: maxBytes + 1 } })) {
-    chunks.push(chunk);
-    bytes += chunk.byteLength;
-  }
-  if (bytes > maxBytes)
-    throw new BackupError('CORRUPT', `has more than ${maxBytes} bytes`, { op: 'read', object: key });
-  return Buffer.concat(chunks, bytes);
 }
 
 function withManifest(object: StoredSnapshot, manifest: Manifest | undefined): StoredSnapshot {
