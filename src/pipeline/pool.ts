@@ -101,7 +101,11 @@ function fetchedBytes(control: SharedArrayBuffer): number {
 }
 
 function cancelled(task: Pick<FetchTask, 'object'>, signal: AbortSignal | undefined): BackupError {
-  return new BackupError('CANCELLED', 'cancelled', { op: 'fetch', object: task.object.name, cause: signal?.reason });
+  return new BackupError('CANCELLED', 'cancelled', {
+    op: 'fetch',
+    object: task.object.name,
+    cause: signal?.reason,
+  });
 }
 
 function workerFault(task: Pick<FetchTask, 'object'>, cause: unknown): BackupError {

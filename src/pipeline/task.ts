@@ -119,7 +119,11 @@ function prepared(
 ): PreparedDelta {
   const { firstRevision, lastRevision, events, lastTimeMs } = summary;
   if (lastRevision !== object.last || firstRevision > object.start) {
-    throw damaged('CORRUPT', object, `it holds revisions ${firstRevision}-${lastRevision}, not what its name says`);
+    throw damaged(
+      'CORRUPT',
+      object,
+      `it holds revisions ${firstRevision}-${lastRevision}, not what its name says`,
+    );
   }
   return { path, object: object.name, firstRevision, lastRevision, events, lastTimeMs, leases, leasesKnown };
 }
@@ -141,7 +145,11 @@ async function fetchRange(
       onProgress(written);
     }
     if (written === range.bytes) return;
-    throw damaged('TRUNCATED', object, `it ends at byte ${range.offset + written}, ${object.bytes} are listed`);
+    throw damaged(
+      'TRUNCATED',
+      object,
+      `it ends at byte ${range.offset + written}, ${object.bytes} are listed`,
+    );
   } finally {
     await file.close();
   }

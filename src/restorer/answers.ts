@@ -114,7 +114,9 @@ async function revisionOf(
     const replay = new Replay(revision - 1n);
     replay.open(object.name.text, path);
     const batch: ReplayBatch | null = await replay.next(native);
-    return batch?.firstRevision === revision ? Buffer.from(batch.bytes.subarray(0, batch.ends[0])) : undefined;
+    return batch?.firstRevision === revision
+      ? Buffer.from(batch.bytes.subarray(0, batch.ends[0]))
+      : undefined;
   });
 }
 
@@ -130,7 +132,11 @@ async function withDelta<T>(
   try {
     await fetchFile(source, object, fetched, { signal });
     if (object.name.codec === 'ebd') return await use(fetched, { signal });
-    await transcodeDelta(object.name.text, { source: fetched, target: transcoded, codec: 'zstd' }, { signal });
+    await transcodeDelta(
+      object.name.text,
+      { source: fetched, target: transcoded, codec: 'zstd' },
+      { signal },
+    );
     return await use(transcoded, { signal });
   } finally {
     await Promise.all([fetched, transcoded].map((path) => rm(path, { force: true })));

@@ -75,15 +75,26 @@ async function unpack(
   return unpackFull(object.name.text, request, { signal, onProgress });
 }
 
-function compareDigests({ name, manifest }: StoredSnapshot, unpacked: UnpackedFull, skipHashCheck: boolean): void {
+function compareDigests(
+  { name, manifest }: StoredSnapshot,
+  unpacked: UnpackedFull,
+  skipHashCheck: boolean,
+): void {
   const object = name.text;
   if (manifest !== undefined && manifest.sha256 !== unpacked.packedSha256) {
-    throw new BackupError('CHECKSUM', `its SHA-256 is ${unpacked.packedSha256}, its manifest states ${manifest.sha256}`, {
-      ...{ op: 'restore', object },
-    });
+    throw new BackupError(
+      'CHECKSUM',
+      `its SHA-256 is ${unpacked.packedSha256}, its manifest states ${manifest.sha256}`,
+      {
+        ...{ op: 'restore', object },
+      },
+    );
   }
   if (unpacked.trailer === 'wrong') {
-    throw new BackupError('CHECKSUM', 'the SHA-256 at its end does not fit its bytes', { op: 'restore', object });
+    throw new BackupError('CHECKSUM', 'the SHA-256 at its end does not fit its bytes', {
+      op: 'restore',
+      object,
+    });
   }
   if (unpacked.trailer === 'missing' && !skipHashCheck) {
     throw new BackupError('CHECKSUM', 'it lacks the SHA-256 that etcd puts at the end of a snapshot', {
@@ -102,13 +113,16 @@ async function checkFile(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const kind = await identifyFile(path, { signal });
-  if (kind !== 'bbolt') throw new BackupError('CORRUPT', `it is ${kind}`, { op: 'restore', object: object.name.text });
+  if (kind !== 'bbolt')
+    throw new BackupError('CORRUPT', `it is ${kind}`, { op: 'restore', object: object.name.text });
   const onProgress = (pages: number) => observer.progress('check base', pages, undefined, 'pages');
   const request = { threads: availableParallelism(), maxFindings: MAX_FINDINGS };
   const structure = await checkDb(path, request, { signal, onProgress });
   const found = describe(structure.findings, structure.findingsTotal);
-  if (!structure.readable) throw new BackupError('CORRUPT', found, { op: 'restore', object: object.name.text });
-  if (structure.findingsTotal > 0) observer.warn(`${object.name.text}: ${found}; restored all the same, its records are whole`);
+  if (!structure.readable)
+    throw new BackupError('CORRUPT', found, { op: 'restore', object: object.name.text });
+  if (structure.findingsTotal > 0)
+    observer.warn(`${object.name.text}: ${found}; restored all the same, its records are whole`);
   const mvcc = await checkMvcc(path, { maxFindings: MAX_FINDINGS }, { signal });
   if (mvcc.findingsTotal === 0) return;
   const what = describe(mvcc.findings, mvcc.findingsTotal);
@@ -117,9 +131,13 @@ async function checkFile(
 
 function compareRevision({ name, manifest }: StoredSnapshot, info: DbInfo, observer: RestoreObserver): void {
   if (manifest !== undefined && manifest.revision !== info.revision) {
-    observer.warn(`${name.text} holds revision ${info.revision}, its manifest says ${manifest.revision}; the content counts`);
+    observer.warn(
+      `${name.text} holds revision ${info.revision}, its manifest says ${manifest.revision}; the content counts`,
+    );
   } else if (info.revision !== name.last) {
-    observer.info(`${name.text} holds revision ${info.revision}, its name says ${name.last}; the content counts`);
+    observer.info(
+      `${name.text} holds revision ${info.revision}, its name says ${name.last}; the content counts`,
+    );
   }
 }
 

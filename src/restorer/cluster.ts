@@ -31,10 +31,14 @@ export function checkCluster(flags: ClusterFlags): Cluster {
   }
   const advertised = flags.advertisePeerUrls.flatMap((text) => text.split(','));
   if (sorted(urls) !== sorted(advertised)) {
-    throw new BackupError('USAGE', `differ from those of "${flags.name}" in --initial-cluster (${urls.join(',')})`, {
-      object: `--initial-advertise-peer-urls ${advertised.join(',')}`,
-      hint: 'give the same URLs in both',
-    });
+    throw new BackupError(
+      'USAGE',
+      `differ from those of "${flags.name}" in --initial-cluster (${urls.join(',')})`,
+      {
+        object: `--initial-advertise-peer-urls ${advertised.join(',')}`,
+        hint: 'give the same URLs in both',
+      },
+    );
   }
   return { name: flags.name, initialCluster: flags.initialCluster, token: flags.initialClusterToken };
 }

@@ -67,7 +67,12 @@ export class EmbeddedApplier implements Applier {
 
   async #prepare({ base, signal }: ApplyRequest, dataDir: string, dbPath: string): Promise<void> {
     await mkdir(join(dataDir, 'member', 'snap'), { recursive: true, mode: 0o700 });
-    const seat = { source: base.path, target: dbPath, cluster: REPLAY_CLUSTER, targetVersion: this.#binary.version };
+    const seat = {
+      source: base.path,
+      target: dbPath,
+      cluster: REPLAY_CLUSTER,
+      targetVersion: this.#binary.version,
+    };
     await prepareReplayBase(seat, { signal });
     await writeMemberDir(join(dataDir, 'member'), REPLAY_CLUSTER, this.#binary.version, { signal });
   }

@@ -106,7 +106,8 @@ class Burst {
   }
 
   #mayGoOn(): boolean {
-    if (this.#next >= this.#end || this.#failed !== Number.POSITIVE_INFINITY || this.#error !== undefined) return false;
+    if (this.#next >= this.#end || this.#failed !== Number.POSITIVE_INFINITY || this.#error !== undefined)
+      return false;
     if (this.#inFlight === 0) return true;
     const bytes = this.#bytesInFlight + requestAt(this.#batch, this.#next).byteLength;
     return this.#inFlight < WINDOW_TXNS && bytes <= WINDOW_BYTES;
@@ -119,10 +120,14 @@ class Burst {
     }
     const expected = this.#batch.firstRevision + BigInt(index);
     if (revision !== expected) {
-      throw new BackupError('MISMATCH', `revision ${expected} became revision ${revision} in the replaying etcd`, {
-        op: 'replay',
-        hint: 'something else wrote to it; please report it',
-      });
+      throw new BackupError(
+        'MISMATCH',
+        `revision ${expected} became revision ${revision} in the replaying etcd`,
+        {
+          op: 'replay',
+          hint: 'something else wrote to it; please report it',
+        },
+      );
     }
     this.#applied = Math.max(this.#applied, index);
   }
@@ -146,5 +151,7 @@ function stuck(batch: ReplayBatch, index: number): BackupError {
 
 function disorder(batch: ReplayBatch, index: number): BackupError {
   const revision = batch.firstRevision + BigInt(index);
-  return new BackupError('MISMATCH', `a later revision was applied before revision ${revision}`, { op: 'replay' });
+  return new BackupError('MISMATCH', `a later revision was applied before revision ${revision}`, {
+    op: 'replay',
+  });
 }

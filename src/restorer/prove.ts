@@ -67,7 +67,10 @@ async function checkWhole({ dbPath, observer, signal }: ProofRequest): Promise<n
  * A full of another history may state a HashKV at the same revision. So a full counts only when its last record
  * stands in the result, equal in key and value; then its hash must be equal too.
  */
-async function proveHashes({ dbPath, objects, signal, ...range }: ProofRequest, info: DbInfo): Promise<bigint[]> {
+async function proveHashes(
+  { dbPath, objects, signal, ...range }: ProofRequest,
+  info: DbInfo,
+): Promise<bigint[]> {
   const proven: bigint[] = [];
   for (const { name, manifest } of objects) {
     const stated = manifest?.hashKv;

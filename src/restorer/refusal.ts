@@ -7,18 +7,36 @@ import type { Branch, Plan, PlanResult } from '../snapshot/plan.js';
 const OP = 'restore';
 const MAX_RANGES = 5;
 
+/** What a restore would refuse without reading a byte. */
+export function refuseUnlessPossible(
+  result: PlanResult,
+  { allowOlder, command }: { readonly allowOlder: boolean; readonly command: string },
+): void {
+  if (result.kind === 'gap' && result.best.baseRevisionKnown && !allowOlder) throw gapError(result, command);
+  if (result.kind === 'fork') throw forkError(result.branches, command);
+  if (result.kind === 'nothing') throw nothingError(result.reason, result.nearest);
+}
+
 export function gapError(
   { missing, wanted, best, nextBest }: Extract<PlanResult, { kind: 'gap' }>,
   command: string,
 ): BackupError {
-  const ranges = missing.slice(0, MAX_RANGES).map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
+  const ranges = missing
+    .slice(0, MAX_RANGES)
+    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
   const more = missing.length > MAX_RANGES ? ' and more' : '';
   const what = `revisions ${ranges.join(', ')}${more} are in no usable object, so revision ${wanted} cannot be had`;
-  const others = nextBest.map((plan) => `revision ${plan.revision}: ${command} --base ${plan.base.name.text} --allow-older`);
+  const others = nextBest.map(
+    (plan) => `revision ${plan.revision}: ${command} --base ${plan.base.name.text} --allow-older`,
+  );
   return new BackupError('REVISION_GAP', what, {
     op: OP,
     ...(missing[0] === undefined ? {} : { object: `revision ${missing[0].from}` }),
-    hint: [`The newest state that can be had is ${describePlan(best)}:`, `  ${command} --allow-older`, ...others.map((line) => `  ${line}`)].join('\n'),
+    hint: [
+      `The newest state that can be had is ${describePlan(best)}:`,
+      `  ${command} --allow-older`,
+      ...others.map((line) => `  ${line}`),
+    ].join('\n'),
   });
 }
 
@@ -44,36 +62,45 @@ export function olderError(
 
 export function forkError(branches: readonly Branch[], command: string): BackupError {
   const lines = branches.map((branch) => {
-    const marks = [branch.isNewest ? 'newest' : '', branch.isHighest ? 'highest' : ''].filter((mark) => mark !== '');
+    const marks = [branch.isNewest ? 'newest' : '', branch.isHighest ? 'highest' : ''].filter(
+      (mark) => mark !== '',
+    );
     return (
       `  from ${branch.first}: revisions ${branch.lowestRevision}-${branch.highestRevision}, ` +
       `${time(branch.oldestSecs)} to ${time(branch.newestSecs)}, ${branch.objects} objects, ${formatBytes(branch.bytes)}` +
       `${marks.length > 0 ? ` (${marks.join(', ')})` : ''}`
     );
   });
-  return new BackupError('FORK', `the store holds ${branches.length} histories that were not joined by a restore`, {
-    op: OP,
-    object: branches[0]?.first ?? '',
-    hint: [
-      ...lines,
-      'Choose one:',
-      `  ${command} --timeline newest`,
-      `  ${command} --timeline highest`,
-      `  ${command} --base NAME`,
-    ].join('\n'),
-  });
+  return new BackupError(
+    'FORK',
+    `the store holds ${branches.length} histories that were not joined by a restore`,
+    {
+      op: OP,
+      object: branches[0]?.first ?? '',
+      hint: [
+        ...lines,
+        'Choose one:',
+        `  ${command} --timeline newest`,
+        `  ${command} --timeline highest`,
+        `  ${command} --base NAME`,
+      ].join('\n'),
+    },
+  );
 }
 
 export function nothingError(reason: string, nearest: Plan | undefined): BackupError {
   return new BackupError('NOTHING_TO_RESTORE', reason, {
     op: OP,
-    ...(nearest === undefined ? {} : { hint: `the lowest state that can be had is ${describePlan(nearest)}` }),
+    ...(nearest === undefined
+      ? {}
+      : { hint: `the lowest state that can be had is ${describePlan(nearest)}` }),
   });
 }
 
 export function describePlan({ revision, base, deltas }: Plan): string {
   const last = deltas.at(-1)?.object ?? base;
-  const with_ = deltas.length === 0 ? '' : ` and ${deltas.length} ${deltas.length === 1 ? 'delta' : 'deltas'}`;
+  const with_ =
+    deltas.length === 0 ? '' : ` and ${deltas.length} ${deltas.length === 1 ? 'delta' : 'deltas'}`;
   return `revision ${revision} of ${time(last.name.createdSecs)} (${base.name.text}${with_})`;
 }
 

@@ -9,14 +9,21 @@ export function checkReadable(
   binary: EtcdBinary,
 ): void {
   const marks = [storageVersion, clusterVersion].filter((mark) => mark !== null);
-  const newest = marks.reduce<string | undefined>((high, mark) => (isNewer(mark, high) ? mark : high), undefined);
+  const newest = marks.reduce<string | undefined>(
+    (high, mark) => (isNewer(mark, high) ? mark : high),
+    undefined,
+  );
   if (newest === undefined || !isNewer(newest, binary.version)) return;
   const minor = newest.split('.').slice(0, 2).join('.');
-  throw new BackupError('UNSUPPORTED', `it is an etcd ${binary.version}, the base was written by an etcd ${minor}`, {
-    op: 'replay',
-    object: binary.path,
-    hint: `give an etcd ${minor} or newer with --etcd-binary`,
-  });
+  throw new BackupError(
+    'UNSUPPORTED',
+    `it is an etcd ${binary.version}, the base was written by an etcd ${minor}`,
+    {
+      op: 'replay',
+      object: binary.path,
+      hint: `give an etcd ${minor} or newer with --etcd-binary`,
+    },
+  );
 }
 
 /** Compares major and minor. */

@@ -135,7 +135,19 @@ class Restore {
     });
     const elapsedMs = Date.now() - this.#startedMs;
     const target = this.#target;
-    return { target, plan, base, applied, proof, ids, unknownLeases: unknown, before, old, lostUpTo, elapsedMs };
+    return {
+      target,
+      plan,
+      base,
+      applied,
+      proof,
+      ids,
+      unknownLeases: unknown,
+      before,
+      old,
+      lostUpTo,
+      elapsedMs,
+    };
   }
 
   /** Chooses and applies until a choice holds. */
@@ -166,7 +178,10 @@ class Restore {
     const { settings, maxInflightBytes, observer, signal } = this.#request;
     const applier = await this.#applier(base);
     const objects = plan.deltas.map(({ object }) => object);
-    const deltas = prepareDeltas({ pool, settings, workDir: part.work }, objects, { maxInflightBytes, signal });
+    const deltas = prepareDeltas({ pool, settings, workDir: part.work }, objects, {
+      maxInflightBytes,
+      signal,
+    });
     const revisions = Number(plan.revision - plan.baseRevision);
     const applied = await applier.apply({
       base,
@@ -178,10 +193,14 @@ class Restore {
         observer.progress('apply deltas', Number(revision - plan.baseRevision), revisions, 'events'),
     });
     if (applied.revision === plan.revision) return applied;
-    throw new BackupError('MISMATCH', `the deltas end at revision ${applied.revision}, not at ${plan.revision}`, {
-      op: 'restore',
-      object: objects.at(-1)?.name.text ?? base.object.name.text,
-    });
+    throw new BackupError(
+      'MISMATCH',
+      `the deltas end at revision ${applied.revision}, not at ${plan.revision}`,
+      {
+        op: 'restore',
+        object: objects.at(-1)?.name.text ?? base.object.name.text,
+      },
+    );
   }
 
   async #applier(base: Base): Promise<Applier> {

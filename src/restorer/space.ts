@@ -30,7 +30,8 @@ export function spaceNeed(plan: Plan, maxInflightBytes: number): SpaceNeed {
   const replay =
     deltas.length === 0 ? 0 : plain + deltaBytes * DELTA_EXPANSION + REPLAY_LOG_BYTES + maxInflightBytes;
   return {
-    leastBytes: least + (deltas.length === 0 ? base.bytes : Math.max(base.bytes, least)) + MEMBER_OVERHEAD_BYTES,
+    leastBytes:
+      least + (deltas.length === 0 ? base.bytes : Math.max(base.bytes, least)) + MEMBER_OVERHEAD_BYTES,
     likelyBytes: plain + Math.max(base.bytes, replay) + MEMBER_OVERHEAD_BYTES,
   };
 }
@@ -46,11 +47,17 @@ export async function checkSpace(path: string, need: SpaceNeed, observer: Restor
     throw new BackupError(
       'NO_SPACE',
       `${formatBytes(free)} are free, at least ${formatBytes(need.leastBytes)} are needed (likely ${formatBytes(need.likelyBytes)})`,
-      { op: 'restore', object: path, hint: 'make room there, or restore into a --data-dir on another file system' },
+      {
+        op: 'restore',
+        object: path,
+        hint: 'make room there, or restore into a --data-dir on another file system',
+      },
     );
   }
   if (free < need.likelyBytes) {
-    observer.warn(`${formatBytes(free)} are free in ${path}; the restore may need ${formatBytes(need.likelyBytes)}`);
+    observer.warn(
+      `${formatBytes(free)} are free in ${path}; the restore may need ${formatBytes(need.likelyBytes)}`,
+    );
   }
 }
 

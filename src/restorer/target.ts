@@ -37,14 +37,22 @@ export async function findOldDb({ dataDir, part, live }: Target): Promise<string
   if (others.length === 0) return undefined;
   const member = join(dataDir, 'member');
   if (!others.includes('member')) {
-    throw refused(dataDir, `it holds ${others.slice(0, 3).join(', ')} and no member directory, so it is not an etcd's`, {
-      hint: 'give another --data-dir, or empty this one',
-    });
+    throw refused(
+      dataDir,
+      `it holds ${others.slice(0, 3).join(', ')} and no member directory, so it is not an etcd's`,
+      {
+        hint: 'give another --data-dir, or empty this one',
+      },
+    );
   }
   if (!(await exists(join(member, 'wal'))) && (await exists(join(member, 'snap')))) {
-    throw refused(dataDir, `${join(member, 'wal')} is missing: this etcd keeps its WAL in another directory`, {
-      hint: `the restored member has its WAL in ${live}; move the old data directory and the old WAL away, restore, and start etcd without --wal-dir`,
-    });
+    throw refused(
+      dataDir,
+      `${join(member, 'wal')} is missing: this etcd keeps its WAL in another directory`,
+      {
+        hint: `the restored member has its WAL in ${live}; move the old data directory and the old WAL away, restore, and start etcd without --wal-dir`,
+      },
+    );
   }
   const db = join(member, 'snap', 'db');
   return (await exists(db)) ? db : undefined;
@@ -87,7 +95,7 @@ async function resolveDir(dataDir: string): Promise<string> {
 /** By the kernel's list: a bind mount has the device number of its parent. */
 async function isMounted(path: string): Promise<boolean> {
   const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
-  const points = table.split('\n').map((line) => unescape(line.split(' ')[4] ?? ''));
+  const points = table.split('\n').map((line) => unescapeOctal(line.split(' ')[4] ?? ''));
   if (points.includes(path)) return true;
   if (table !== '') return false;
   const [own, above] = await Promise.all([lstatOrUndefined(path), lstatOrUndefined(dirname(path))]);
@@ -95,7 +103,7 @@ async function isMounted(path: string): Promise<boolean> {
 }
 
 /** Octal escapes of mountinfo: space, tab, newline, backslash. */
-function unescape(path: string): string {
+function unescapeOctal(path: string): string {
   return path.replace(/\\([0-7]{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
 }
 
@@ -109,5 +117,9 @@ async function namesIn(dir: string): Promise<string[]> {
 }
 
 function refused(dataDir: string, what: string, { hint }: { hint: string }): BackupError {
-  return new BackupError('USAGE', what, { op: 'restore', object: `${dirname(dataDir)}/${basename(dataDir)}`, hint });
+  return new BackupError('USAGE', what, {
+    op: 'restore',
+    object: `${dirname(dataDir)}/${basename(dataDir)}`,
+    hint,
+  });
 }

@@ -60,23 +60,29 @@ const SNAPSHOTS = ETCD_VERSIONS.flatMap((version) =>
   ['snapshot', 'snapshot-auth-alarm'].map((snapshot) => [version, snapshot] as const),
 );
 
-test.each(SNAPSHOTS)('a snapshot of etcd %s (%s) restores without an etcd and starts there', async (version, snapshot) => {
-  const source = fixture(`etcd-${version.slice(0, 3)}`);
-  const store = join(dir, 'store');
-  await cp(fixture('gardener-plain-etcd3.4/store/v2'), join(store, 'v2'), { recursive: true, filter: (path) => path.endsWith('v2') });
-  const db = gunzipSync(await readFile(join(source, `${snapshot}.db.gz`)));
-  await writeFile(join(store, 'v2', 'Full-00000000-00001000-1700000000'), db);
-  const dataDir = join(dir, 'data');
-  const result = await restoreFrom({ container: store, dataDir, etcdBinary: '/no/etcd/is/needed' });
-  expect(result.base.info.authEnabled).toBe(snapshot === 'snapshot-auth-alarm');
-  const etcd = await startEtcd(version, { dataDir });
-  try {
-    if (snapshot === 'snapshot-auth-alarm') return;
-    const truth = await sourceTruth(`etcd-${version.slice(0, 3)}`);
-    const endpoint = await etcd.open();
-    expect(await differencesFrom(truth, endpoint)).toEqual([]);
-    endpoint.close();
-  } finally {
-    await etcd.destroy();
-  }
-});
+test.each(SNAPSHOTS)(
+  'a snapshot of etcd %s (%s) restores without an etcd and starts there',
+  async (version, snapshot) => {
+    const source = fixture(`etcd-${version.slice(0, 3)}`);
+    const store = join(dir, 'store');
+    await cp(fixture('gardener-plain-etcd3.4/store/v2'), join(store, 'v2'), {
+      recursive: true,
+      filter: (path) => path.endsWith('v2'),
+    });
+    const db = gunzipSync(await readFile(join(source, `${snapshot}.db.gz`)));
+    await writeFile(join(store, 'v2', 'Full-00000000-00001000-1700000000'), db);
+    const dataDir = join(dir, 'data');
+    const result = await restoreFrom({ container: store, dataDir, etcdBinary: '/no/etcd/is/needed' });
+    expect(result.base.info.authEnabled).toBe(snapshot === 'snapshot-auth-alarm');
+    const etcd = await startEtcd(version, { dataDir });
+    try {
+      if (snapshot === 'snapshot-auth-alarm') return;
+      const truth = await sourceTruth(`etcd-${version.slice(0, 3)}`);
+      const endpoint = await etcd.open();
+      expect(await differencesFrom(truth, endpoint)).toEqual([]);
+      endpoint.close();
+    } finally {
+      await etcd.destroy();
+    }
+  },
+);

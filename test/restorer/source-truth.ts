@@ -16,7 +16,10 @@ export interface SourceTruth {
 
 export async function sourceTruth(name: string): Promise<SourceTruth> {
   const [stated] = JSON.parse(await readFile(fixture(`${name}/hashkv.json`), 'utf8'));
-  const lines = gunzipSync(await readFile(fixture(`${name}/keys.jsonl.gz`))).toString('utf8').trim().split('\n');
+  const lines = gunzipSync(await readFile(fixture(`${name}/keys.jsonl.gz`)))
+    .toString('utf8')
+    .trim()
+    .split('\n');
   const keys = new Map<string, string>();
   for (const line of lines) {
     const { key, create, mod, version, value } = JSON.parse(line);

@@ -1,0 +1,65 @@
+/** What a restore would do, told from names and manifests; nothing is fetched and nothing is written. */
+import { readCatalog } from '../pipeline/catalog.js';
+import { planRestore } from '../snapshot/chain.js';
+import type { Plan, PlanResult, StoredSnapshot } from '../snapshot/plan.js';
+import { checkCluster } from './cluster.js';
+import { takeOldMember } from './old-member.js';
+import type { RestoreRequest } from './restore.js';
+import { freeBytes, type SpaceNeed, spaceNeed } from './space.js';
+import { locateTarget, type Target } from './target.js';
+
+/** Of two slow cores and an ordinary disk: an estimate is to be kept, not beaten. */
+const FETCH_BYTES_PER_SECOND = 100e6;
+const CHECK_BYTES_PER_SECOND = 150e6;
+const REPLAYED_REVISIONS_PER_SECOND = 2_000;
+const START_AND_STOP_SECONDS = 3;
+
+export interface DryRun {
+  readonly target: Target;
+  /** Of the member that is there now; undefined when there is none, or its database cannot be read. */
+  readonly oldRevision: bigint | undefined;
+  readonly result: PlanResult;
+  /** Undefined when nothing can be planned without reading content. */
+  readonly estimate: Estimate | undefined;
+}
+
+export interface Estimate {
+  readonly plan: Plan;
+  readonly objects: readonly StoredSnapshot[];
+  readonly need: SpaceNeed;
+  readonly freeBytes: number;
+  readonly seconds: number;
+}
+
+export async function dryRun(request: RestoreRequest): Promise<DryRun> {
+  const { store, observer, signal, base, exclude, timeline, maxInflightBytes } = request;
+  checkCluster(request);
+  const target = await locateTarget(request.dataDir);
+  const old = await takeOldMember(target, observer, { signal });
+  old?.lock.release();
+  const { objects, warnings } = await readCatalog(store, { signal });
+  for (const warning of warnings) observer.warn(warning);
+  const result = planRestore({ objects, base, exclude, timeline });
+  const plan = planOf(result);
+  const estimate = plan && {
+    plan,
+    objects: [plan.base, ...plan.deltas.map(({ object }) => object)],
+    need: spaceNeed(plan, maxInflightBytes),
+    freeBytes: await freeBytes(target.part),
+    seconds: secondsFor(plan, maxInflightBytes),
+  };
+  return { target, oldRevision: old?.revision, result, estimate };
+}
+
+function planOf(result: PlanResult): Plan | undefined {
+  if (result.kind === 'ready' || result.kind === 'needs-base-revision') return result.plan;
+  return result.kind === 'gap' ? result.best : undefined;
+}
+
+function secondsFor(plan: Plan, maxInflightBytes: number): number {
+  const fetch = plan.bytes / FETCH_BYTES_PER_SECOND;
+  const check = spaceNeed(plan, maxInflightBytes).likelyBytes / CHECK_BYTES_PER_SECOND;
+  if (plan.deltas.length === 0) return Math.ceil(fetch + check);
+  const replay = Number(plan.revision - plan.baseRevision) / REPLAYED_REVISIONS_PER_SECOND;
+  return Math.ceil(fetch + check + replay + START_AND_STOP_SECONDS);
+}
