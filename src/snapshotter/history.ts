@@ -24,6 +24,26 @@ export interface KeyReader {
   ): Promise<StoredKey | null>;
 }
 
+/** Where a chain ends. */
+export interface HistoryEnd {
+  readonly revision: bigint;
+  readonly record: LastRecord | undefined;
+}
+
+/** A new etcd: no key was ever written, and every history begins so. */
+const EMPTY_REVISION = 1n;
+
+/** Whether etcd still has the history that ends so; see `compareHistory`. */
+export async function compareEnd(
+  end: HistoryEnd | undefined,
+  etcd: KeyReader,
+  options: { readonly signal?: AbortSignal | undefined } = {},
+): Promise<HistoryVerdict> {
+  if (end !== undefined && end.record === undefined && end.revision <= EMPTY_REVISION)
+    return { history: 'same', why: 'the store ends with an empty etcd, as every history begins' };
+  return compareHistory(end?.record, etcd, options);
+}
+
 /** Rejects when etcd cannot be asked (UNAVAILABLE, TIMEOUT, PERMISSION): that is no verdict. */
 export async function compareHistory(
   record: LastRecord | undefined,

@@ -1,6 +1,6 @@
 /** The beginning of a run: what the store and the spool hold, what etcd says of it, and so how to go on. */
 import type { EndpointStatus } from '../etcd/endpoint.js';
-import { compareHistory } from './history.js';
+import { compareEnd } from './history.js';
 import type { LeaseBook } from './leases.js';
 import { type Position, readPosition, warnOfGoTool } from './position.js';
 import { recoverSpool } from './recover.js';
@@ -48,7 +48,7 @@ export async function decide(run: Run, stand: Stand, status: EndpointStatus): Pr
     full: position?.full,
     tipRevision: lineage?.sealed.revision ?? 0n,
     missing: position?.missing,
-    history: await compareHistory(lineage?.sealed.record, client, { signal }),
+    history: await compareEnd(lineage?.sealed, client, { signal }),
     etcdRevision: status.revision,
     maxCatchUpRevisions: config.maxCatchUpRevisions,
     maxFullAgeMs: MAX_FULL_AGE_MS,

@@ -3,10 +3,10 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { blast } from '../servers/blast.js';
 import { Load } from '../servers/load.js';
 import { proveSet, readSet } from '../snapshotter/prove-set.js';
 import { setUp } from '../snapshotter/set-up.js';
+import { Random } from '../servers/random.js';
 import { type FaultRule, FaultyStore } from '../store/faulty.js';
 
 const AWAY: FaultRule['fault'] = { kind: 'error', code: 'UNAVAILABLE' };
@@ -92,7 +92,8 @@ describe('a store that is away', () => {
     const flags = { 'spool-max-bytes': String(1024 * 1024), 'delta-snapshot-memory-limit': '300000' };
     const backup = await start({ store: new FaultyStore(place.store, rules), flags });
     await backup.saw('full-stored');
-    await blast(etcd.connection(), { seed: 3, keys: 100, valueBytes: 3_000, inFlight: 50, puts: 1_500 });
+    const random = new Random(3);
+    for (let at = 0; at < 60; at++) await endpoint.kv.put({ key: Buffer.from(`key-${at}`), value: random.bytes(50_000) });
     await backup.saw('spool-full', 2);
     await backup.stop();
     expect(backup.of('spool-full').slice(0, 2)).toMatchObject([{ paused: true }, { paused: false }]);
