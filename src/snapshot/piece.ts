@@ -1,4 +1,5 @@
 /** The objects of a set as the planner weighs them: what each holds as far as known, and whether it may be used. */
+import type { Manifest } from './manifest.js';
 import { isMeant, parseName, type SnapshotName } from './name.js';
 import type { PlanInput, PlanWarning, StoredSnapshot } from './plan.js';
 import { compareRevisions } from './revision.js';
@@ -13,6 +14,8 @@ export interface Piece {
   /** Written by us, not by the Go tool: its time means something else, and its manifest may say more. */
   readonly ours: boolean;
   readonly usable: boolean;
+  /** The restore that it comes after: by its own manifest, or by that of an object which continues it. */
+  readonly restoredFrom: Manifest['restoredFrom'];
 }
 
 export type UsablePiece = Piece & { readonly object: StoredSnapshot };
@@ -26,7 +29,9 @@ export function collectPieces(input: PlanInput, warnings: PlanWarning[]): Piece[
     }
   }
   const pieces = input.objects.map((object) => toPiece(object, input, typed, warnings));
-  return [...pieces, ...namedByOthers(input.objects)].sort(byTime);
+  const all = [...pieces, ...namedByOthers(input.objects)];
+  const restores = restoresOfContinued(input.objects);
+  return all.map((piece) => ({ ...piece, restoredFrom: restoreOf(piece, restores) })).sort(byTime);
 }
 
 export function isUsable(piece: Piece): piece is UsablePiece {
@@ -57,25 +62,57 @@ function toPiece(
     object,
     last,
     lastKnown: read !== undefined || stated !== undefined,
-    ours: manifest !== undefined || name.codec === 'ebd' || name.codec === 'zstd' || name.encrypted,
+    ours: manifest !== undefined || isOurs(name),
     usable: !excluded.some((typed) => isMeant(typed, text)),
+    restoredFrom: manifest?.restoredFrom,
   };
 }
 
-/** A lost object still tells that it was there, and when, through the manifest of its successor. */
+/** A lost object still tells that it was there, and when, through the manifests of those that came after it. */
 function namedByOthers(objects: readonly StoredSnapshot[]): Piece[] {
   const known = new Set(objects.map((object) => object.name.text));
   const lost: Piece[] = [];
-  for (const { manifest } of objects) {
-    const text = manifest?.previous?.name;
+  for (const text of objects.flatMap(({ manifest }) => [
+    manifest?.previous?.name,
+    manifest?.restoredFrom?.base,
+  ])) {
     if (text === undefined || known.has(text)) continue;
     known.add(text);
     const parsed = parseName(text);
     if (!parsed.ok) continue;
     const { name } = parsed;
-    lost.push({ name, object: undefined, last: name.last, lastKnown: false, ours: true, usable: false });
+    const unknown = { object: undefined, lastKnown: false, usable: false, restoredFrom: undefined };
+    lost.push({ name, last: name.last, ours: isOurs(name), ...unknown });
   }
   return lost;
+}
+
+function isOurs({ codec, encrypted }: SnapshotName): boolean {
+  return codec === 'ebd' || codec === 'zstd' || encrypted;
+}
+
+function restoresOfContinued(objects: readonly StoredSnapshot[]): Map<string, Manifest['restoredFrom']> {
+  const restores = new Map<string, Manifest['restoredFrom']>();
+  for (const { manifest } of objects) {
+    if (manifest?.previous && manifest.restoredFrom)
+      restores.set(manifest.previous.name, manifest.restoredFrom);
+  }
+  return restores;
+}
+
+/**
+ * What is continued after a restore was itself written after it, if it ends above the restored revision or is from
+ * later; else the restored state may continue it exactly.
+ */
+function restoreOf(
+  { name, restoredFrom, object }: Piece,
+  restores: ReadonlyMap<string, Manifest['restoredFrom']>,
+): Manifest['restoredFrom'] {
+  if (object?.manifest !== undefined) return restoredFrom;
+  const after = restores.get(name.text);
+  if (after === undefined) return undefined;
+  const isLater = after.restoredAtMs !== undefined && name.createdSecs * 1000 >= after.restoredAtMs;
+  return isLater || name.last > after.revision ? after : undefined;
 }
 
 function byTime(a: Piece, b: Piece): number {

@@ -70,13 +70,15 @@ class Splitter {
   }
 
   #restored(piece: Piece): Timeline | undefined {
-    const from = piece.object?.manifest?.restoredFrom;
+    const from = piece.restoredFrom;
     if (from === undefined) return undefined;
     const restore = `${from.base} ${from.revision} ${from.restoredAtMs ?? ''}`;
     const known = this.#declared.get(restore);
     if (known !== undefined) return known;
-    const parent = this.#timelineOf.get(from.base) ?? this.#current;
-    const timeline = this.#begin(piece, 'restore', parent, { sharedUpTo: from.revision, settled: true });
+    const parent = this.#timelineOf.get(from.base);
+    // Restored from elsewhere: what was there before is superseded, and nothing of it can be relied on.
+    const sharedUpTo = parent === undefined ? 0n : from.revision;
+    const timeline = this.#begin(piece, 'restore', parent ?? this.#current, { sharedUpTo, settled: true });
     this.#declared.set(restore, timeline);
     return timeline;
   }

@@ -234,7 +234,7 @@ function scenes(extra: readonly 'rollback'[]): fc.Arbitrary<Scene> {
     tool,
     idle: fc.nat({ max: 12 }),
     long: fc.boolean(),
-    diverge: fc.boolean(),
+    compare: fc.boolean(),
   });
   const steps = fc.oneof(
     { weight: 5, arbitrary: write },

@@ -24,7 +24,8 @@ export type Step =
       readonly tool: Tool;
       readonly idle: number;
       readonly long: boolean;
-      readonly diverge: boolean;
+      /** The writer can read the last record of what is stored, and says whether it found it. */
+      readonly compare: boolean;
     };
 
 /** One etcd's life: what each of its revisions holds. Two of them may hold the same up to where one was split off. */
@@ -109,10 +110,10 @@ export class World {
     this.#now += secs;
   }
 
-  #join(tool: Tool, early: number, clock: number): void {
+  #join(tool: Tool, early: number, clock: number, previous?: Made): void {
     if (this.#writers.length >= 2) return;
     this.#now += 1;
-    const writer: Writer = { tool, clock, next: this.#revision + 1, previous: undefined };
+    const writer: Writer = { tool, clock, next: this.#revision + 1, previous };
     this.#writers.push(writer);
     // Ours opens its watch before the full is streamed, so its first delta may begin below the full.
     if (tool === 'ours') this.#write(early, 0);
@@ -125,7 +126,7 @@ export class World {
     if (writer.tool === 'ours') {
       const made = this.#publish(writer, 'full', 0, named, named, opened);
       this.#write(during, secs);
-      writer.previous ??= made;
+      if (writer.previous?.life !== this.life) writer.previous = made;
       return;
     }
     this.#write(during, Math.min(secs, WIDE_SKEW_SECS - 2 * NARROW_SKEW_SECS));
@@ -150,7 +151,7 @@ export class World {
       .filter((made) => made.object.name.kind === 'full' && made.last <= splitAt)
       .at(-1);
     const declared = step.declared && step.tool === 'ours' && base !== undefined;
-    const lastMade = before.made.at(-1);
+    const tip = before.made.toSorted((a, b) => b.last - a.last)[0];
     this.#live({
       records: before.records.slice(0, splitAt + 1),
       parent: before,
@@ -162,19 +163,12 @@ export class World {
     this.#restore = declared
       ? { base: base.object.name.text, revision: BigInt(splitAt), restoredAtMs: this.#now * 1000 }
       : undefined;
-    this.#diverged = undefined;
     this.#write(step.idle, 1);
-    if (
-      step.tool === 'ours' &&
-      !declared &&
-      step.diverge &&
-      lastMade !== undefined &&
-      !this.#holds(lastMade)
-    ) {
-      this.#diverged = lastMade.object.name.text;
-    }
+    const compared = step.tool === 'ours' && step.compare ? tip : undefined;
+    const continues = compared !== undefined && this.#holds(compared);
+    this.#diverged = continues ? undefined : compared?.object.name.text;
     this.#writers = [];
-    this.#join(step.tool, 0, 0);
+    this.#join(step.tool, 0, 0, continues ? compared : undefined);
     // Whoever comes later compares with what this one has written.
     this.#diverged = undefined;
   }

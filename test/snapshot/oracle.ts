@@ -60,7 +60,7 @@ export function truthfulAnswers(
 export type Sight =
   /** Nothing is known of it, or of anything before it. */
   | 'alone'
-  /** It had passed the old end before its first backup: nothing to see, and nothing that could be joined. */
+  /** It continues the old end, or had passed it before its first backup: then there is nothing that could be joined. */
   | 'passed'
   | 'seen'
   /** Outside of the named bounds: a wrong join is possible, and times and names do not tell. */
@@ -75,6 +75,9 @@ export function sightOf(life: Life, world: World, evidence: readonly Made[]): Si
   // Every life's first backup must still be known, if only by name.
   if (known === undefined) return 'unseen';
   const manifest = known.object.manifest;
+  const named = [manifest?.previous?.name, manifest?.restoredFrom?.base].filter((name) => name !== undefined);
+  if (named.some((name) => !evidence.some(({ object }) => object.name.text === name))) return 'unseen';
+  if (manifest?.restoredFrom === undefined && manifest?.previous !== undefined) return 'passed';
   if (manifest?.restoredFrom !== undefined || manifest?.divergedFrom !== undefined) return 'seen';
   const reached = Math.max(...before.map(({ last }) => last));
   if (Math.min(...own.map((made) => (isFull(made) ? namedLast(made) : made.start))) > reached + 1)
