@@ -61,7 +61,11 @@ impl From<Failure> for SyncError {
 impl Failure {
     /// A code that is not on the list would be an error nobody handles: it crosses as INTERNAL.
     pub fn new(code: &'static str, message: String) -> Self {
-        let code = if CODES.contains(&code) { code } else { "INTERNAL" };
+        let code = if CODES.contains(&code) {
+            code
+        } else {
+            "INTERNAL"
+        };
         Self { code, message }
     }
 
