@@ -3,6 +3,7 @@
  * start of a fetch until its delta is consumed. Room is given in order, so the delta that is waited for always has
  * its own, and nothing that comes later can keep it from arriving: no deadlock, no reordering.
  */
+import { setMaxListeners } from 'node:events';
 import { rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DerivedAbort, deriveAbort, raceAbort } from '../base/abort.js';
@@ -79,6 +80,8 @@ class DeltaWindow {
     this.#objects = new Semaphore(source.pool.maxFetchers);
     this.#bytes = new Semaphore(options.maxInflightBytes);
     this.#derived = deriveAbort(options.signal);
+    // One listener for each fetch in the window, and no leak.
+    setMaxListeners(0, this.#derived.signal);
   }
 
   /** Starts fetches as room comes free, ahead of whoever reads the slots. */
@@ -152,6 +155,7 @@ export async function fetchFile(
   const done = ranges.map(() => 0);
   const slots = new Semaphore(pool.maxFetchers);
   const derived = deriveAbort(options.signal);
+  setMaxListeners(0, derived.signal);
   const fetchRange = (range: { offset: number; bytes: number }, index: number) =>
     slots.run(
       1,
