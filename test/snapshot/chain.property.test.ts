@@ -242,7 +242,7 @@ function scenes(extra: readonly 'rollback'[]): fc.Arbitrary<Scene> {
     { weight: 2, arbitrary: full },
     { weight: 1, arbitrary: join },
     { weight: 1, arbitrary: leave },
-    { weight: extra.length * 2, arbitrary: rollback },
+    { weight: extra.length * 3, arbitrary: rollback },
   );
   return fc.record({
     first: tool,

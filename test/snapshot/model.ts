@@ -159,7 +159,7 @@ export class World {
       splitAt,
       made: [],
     });
-    this.#now += step.long || step.tool === 'go' ? LONG_DOWNTIME_SECS : SHORT_DOWNTIME_SECS;
+    this.#now += step.long ? LONG_DOWNTIME_SECS : SHORT_DOWNTIME_SECS;
     this.#restore = declared
       ? { base: base.object.name.text, revision: BigInt(splitAt), restoredAtMs: this.#now * 1000 }
       : undefined;
