@@ -275,7 +275,7 @@ fn the_last_event_is_the_same_from_either_format() {
 }
 
 #[test]
-fn a_revision_of_50_mb_and_one_of_10000_events_pass_whole() {
+fn hazards_13_and_16_a_revision_of_50_mb_and_one_of_10000_events_pass_whole() {
     let dir = Dir::new();
     let (ebd, json) = (dir.path("a.ebd"), dir.path("a.json"));
     let large =
