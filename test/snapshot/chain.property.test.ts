@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { planRestore } from '../../src/snapshot/chain.js';
 import type { ContentAnswer, Plan, PlanInput, PlanResult } from '../../src/snapshot/plan.js';
-import { type Life, type Made, type Step, type Tool, World } from './model.js';
+import { FOUND, type Scene } from './found.js';
+import { type Life, type Made, type Tool, World } from './model.js';
 import {
   agree,
   type Branch,
@@ -19,15 +20,6 @@ import {
 const RUNS = Number(process.env.PLANNER_RUNS ?? 1_500);
 /** More rounds of reading bases and answering than a plan can need: each round takes one full or a set of questions. */
 const MAX_ROUNDS = 60;
-
-interface Scene {
-  readonly first: Tool;
-  readonly steps: readonly Step[];
-  /** Objects that are lost, that lost their manifest, and that are excluded, as indexes. */
-  readonly lost: readonly number[];
-  readonly bare: readonly number[];
-  readonly excluded: readonly number[];
-}
 
 describe('hazards 1, 3, 44: against a world that knows what happened', () => {
   test('one history: the newest state that the objects hold without a hole is found, and gaps are told', () => {
@@ -75,7 +67,7 @@ describe('hazards 1, 3, 44: against a world that knows what happened', () => {
           .at(-1);
         expect(planOf(newest.result)?.revision).toBe(BigInt(last ?? 0));
       }),
-      { numRuns: RUNS },
+      { numRuns: RUNS, examples: FOUND.map((scene) => [scene]) },
     );
   });
 
@@ -92,7 +84,7 @@ describe('hazards 1, 3, 44: against a world that knows what happened', () => {
           expect(planOf(result)?.revision ?? 0n).toBeLessThanOrEqual(BigInt(target));
         },
       ),
-      { numRuns: RUNS },
+      { numRuns: RUNS, examples: FOUND.map((scene) => [scene, 5, 'newest']) },
     );
   });
 });

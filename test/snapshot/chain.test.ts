@@ -128,6 +128,12 @@ describe('R5: what is missing is told exactly, before any work', () => {
     expect(planRestore(asNamed(objects))).toMatchObject({ kind: 'gap', missing, best: { revision: 110n } });
   });
 
+  test('a single revision', () => {
+    const objects = asNamed([full(100, 0), delta(101, 110, 20), delta(112, 120, 30)]);
+    const missing = [{ from: 111n, to: 111n }];
+    expect(planRestore(objects)).toMatchObject({ kind: 'gap', missing, best: { revision: 110n } });
+  });
+
   test('the next lower states are offered', () => {
     const objects = [full(50, 0), delta(51, 80, 5), full(100, 10), delta(101, 110, 20), delta(116, 120, 30)];
     const result = planRestore(asNamed(objects));
