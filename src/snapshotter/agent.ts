@@ -108,6 +108,8 @@ export class Agent {
     const first = this.#backoff.tries === 0;
     if (uploads.failure !== undefined) {
       const aside = await spool.setAside(uploads.clear());
+      const lineage = this.#stand?.lineage;
+      if (lineage !== undefined) lineage.sealed = lineage.end;
       run.observe({
         kind: 'warning',
         text: `what waited in the spool is set aside in ${aside}: ${error.message}`,

@@ -3,7 +3,7 @@
  * What it never does: publish what was not checked, replace or delete an object, or join two histories.
  */
 import { MAX_TIMER_MS, onAbort, sleep } from '../base/abort.js';
-import { BackupError, isBackupError } from '../errors.js';
+import { BackupError } from '../errors.js';
 import { WRITTEN_DIR } from '../store/layout.js';
 import { Agent } from './agent.js';
 import { publishDelta } from './delta.js';
@@ -44,7 +44,7 @@ export async function runSnapshotter(options: SnapshotterOptions): Promise<void>
     }
   } catch (error) {
     // Waits are rejected with the signal's own reason, which is just a name.
-    throw options.signal.aborted && !isBackupError(error) ? interrupted(options.signal) : error;
+    throw options.signal.aborted && error === options.signal.reason ? interrupted(options.signal) : error;
   } finally {
     grace.end();
   }

@@ -64,9 +64,13 @@ export class Spool {
         observe({ kind: 'warning', text, hint: 'give a --spool-directory on a disk' });
       }
       await rm(owned.file(SCRATCH_NAME), { force: true });
-      const state = parseSpoolState(await readFile(owned.file(STATE_NAME), 'utf8').catch(() => ''));
+      const text = await readFile(owned.file(STATE_NAME), 'utf8').catch(() => undefined);
+      const state = parseSpoolState(text ?? '');
       const spool = new Spool(owned, location, state ?? NO_STATE);
-      if (state !== undefined && state.store !== location) await spool.#leaveStore(state.store, observe);
+      if (text !== undefined && state === undefined)
+        await spool.#startAnew('have lost their origin', observe);
+      if (state !== undefined && state.store !== location)
+        await spool.#startAnew(`belong to another store (${state.store})`, observe);
       return spool;
     } catch (error) {
       owned.release();
@@ -135,14 +139,13 @@ export class Spool {
     this.#dir.release();
   }
 
-  async #leaveStore(store: string, observe: Observer): Promise<void> {
+  async #startAnew(why: string, observe: Observer): Promise<void> {
     const paths = (await this.files()).map((file) => file.path);
     this.#state = NO_STATE;
     await rm(this.#dir.file(STATE_NAME), { force: true });
     if (paths.length === 0) return;
     const aside = await this.setAside(paths);
-    const text = `${paths.length} deltas in the spool belong to another store (${store}); they are in ${aside}`;
-    observe({ kind: 'warning', text, hint: 'start once more with that store to have them published' });
+    observe({ kind: 'warning', text: `${paths.length} deltas in the spool ${why}; they are in ${aside}` });
   }
 }
 

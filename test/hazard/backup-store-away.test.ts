@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { Load } from '../servers/load.js';
+import { Random } from '../servers/random.js';
 import { proveSet, readSet } from '../snapshotter/prove-set.js';
 import { setUp } from '../snapshotter/set-up.js';
-import { Random } from '../servers/random.js';
 import { type FaultRule, FaultyStore } from '../store/faulty.js';
 
 const AWAY: FaultRule['fault'] = { kind: 'error', code: 'UNAVAILABLE' };
@@ -93,7 +93,8 @@ describe('a store that is away', () => {
     const backup = await start({ store: new FaultyStore(place.store, rules), flags });
     await backup.saw('full-stored');
     const random = new Random(3);
-    for (let at = 0; at < 60; at++) await endpoint.kv.put({ key: Buffer.from(`key-${at}`), value: random.bytes(50_000) });
+    for (let at = 0; at < 60; at++)
+      await endpoint.kv.put({ key: Buffer.from(`key-${at}`), value: random.bytes(50_000) });
     await backup.saw('spool-full', 2);
     await backup.stop();
     expect(backup.of('spool-full').slice(0, 2)).toMatchObject([{ paused: true }, { paused: false }]);
