@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { BackupError } from '../errors.js';
+import { BackupError, isBackupError } from '../errors.js';
 import {
   checkDb,
   checkMvcc,
@@ -13,6 +13,7 @@ import {
   type UnpackedFull,
   unpackFull,
 } from '../native/index.js';
+import { whatOf } from '../pipeline/failure.js';
 import { type FetchSource, fetchFile } from '../pipeline/fetch.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
 import type { RestoreObserver } from './observer.js';
@@ -49,8 +50,9 @@ export async function openBase(
       onProgress: (bytes) => observer.progress('fetch base', bytes, object.bytes, 'bytes'),
     });
     const unpacked = await unpack(object, packed, path, observer, signal);
-    await rm(packed);
+    await checkKind(object, path, signal);
     compareDigests(object, unpacked, skipHashCheck);
+    await rm(packed);
     await checkFile(object, path, observer, signal);
     const info = await inspectDb(path, { signal });
     compareRevision(object, info, observer);
@@ -72,7 +74,13 @@ async function unpack(
   const request = { source, target, codec, stripTrailer: true, maxBytes: MAX_PLAIN_BYTES };
   const total = object.manifest?.plain?.bytes;
   const onProgress = (done: number) => observer.progress('unpack base', done, total, 'bytes');
-  return unpackFull(object.name.text, request, { signal, onProgress });
+  try {
+    return await unpackFull(object.name.text, request, { signal, onProgress });
+  } catch (error) {
+    if (!isBackupError(error, 'CORRUPT') && !isBackupError(error, 'TRUNCATED')) throw error;
+    const what = `${whatOf(error)}; the file is ${await identifyFile(source, { signal })}`;
+    throw new BackupError(error.code, what, { op: 'restore', object: object.name.text, cause: error });
+  }
 }
 
 function compareDigests(
@@ -105,6 +113,17 @@ function compareDigests(
   }
 }
 
+/** First of all, so that a zip is called a zip and not a snapshot that lacks its trailer (hazard 27). */
+async function checkKind(
+  object: StoredSnapshot,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const kind = await identifyFile(path, { signal });
+  if (kind === 'bbolt') return;
+  throw new BackupError('CORRUPT', `it is ${kind}`, { op: 'restore', object: object.name.text });
+}
+
 /** A freelist that is wrong is no loss: etcd builds its own, since none is kept in what is restored. */
 async function checkFile(
   object: StoredSnapshot,
@@ -112,9 +131,6 @@ async function checkFile(
   observer: RestoreObserver,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const kind = await identifyFile(path, { signal });
-  if (kind !== 'bbolt')
-    throw new BackupError('CORRUPT', `it is ${kind}`, { op: 'restore', object: object.name.text });
   const onProgress = (pages: number) => observer.progress('check base', pages, undefined, 'pages');
   const request = { threads: availableParallelism(), maxFindings: MAX_FINDINGS };
   const structure = await checkDb(path, request, { signal, onProgress });
