@@ -80,7 +80,9 @@ export function integer(name: string, fallback: number, help: string, range: Ran
     const value = /^-?\d+$/.test(last(texts)) ? Number(last(texts)) : Number.NaN;
     if (value >= range.min && value <= max) return value;
     const allowed =
-      range.max === undefined ? `a whole number of at least ${range.min}` : `${range.min} to ${max}`;
+      range.max === undefined && !(value > max)
+        ? `a whole number of at least ${range.min}`
+        : `${range.min} to ${max}`;
     throw new RangeError(`expected ${allowed}`);
   };
   return flag(name, 'number', fallback, help, read, String, range);
@@ -105,12 +107,14 @@ export function choice<const C extends string>(
   help: string,
   extra: Extra = {},
 ): Flag<C> {
+  // "" stands for "not given": it can be typed, and is not worth telling.
+  const told = choices.filter((item) => item !== '');
   const read = (texts: readonly string[]) => {
     const found = choices.find((item) => item === last(texts));
-    if (found === undefined) throw new RangeError(`expected ${choices.join(', ')}`);
+    if (found === undefined) throw new RangeError(`expected ${told.join(', ')}`);
     return found;
   };
-  return flag(name, choices.join('|'), fallback, help, read, (value) => value, extra);
+  return flag(name, told.join('|'), fallback, help, read, (value) => value, extra);
 }
 
 /** Reads every flag of the set; what was not typed has its default. A wrong value names its flag. */
