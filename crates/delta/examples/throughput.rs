@@ -94,10 +94,7 @@ fn run(dir: &Path, events: i64, value_bytes: usize) -> Result<()> {
         let _ = std::fs::remove_file(&json);
         let _ = std::fs::remove_file(&local);
     }
-    println!(
-        "peak RSS {} MB (the responses to ingest are held by this program)",
-        peak_rss_mb()
-    );
+    println!("peak RSS {} MB since the ingest", peak_rss_mb());
     Ok(())
 }
 
