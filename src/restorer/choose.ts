@@ -60,7 +60,8 @@ export class Chooser {
       const plan = await this.#consider(result);
       if (plan === undefined) continue;
       const base = await this.#read(plan.base);
-      if (base === undefined || !plan.baseRevisionKnown) continue;
+      // Planned from a name or a manifest that was wrong: the content counts.
+      if (base === undefined || base.info.revision !== plan.baseRevision || !plan.baseRevisionKnown) continue;
       return { plan, base, lostUpTo: this.#wanted > plan.revision ? this.#wanted : undefined };
     }
     const what = `no plan after ${MAX_ROUNDS} rounds; the last damaged object is ${[...this.#damaged.keys()].at(-1)}`;

@@ -4,6 +4,7 @@ import { planRestore } from '../snapshot/chain.js';
 import type { Plan, PlanResult, StoredSnapshot } from '../snapshot/plan.js';
 import { checkCluster } from './cluster.js';
 import { takeOldMember } from './old-member.js';
+import { planByName } from './plan-by-name.js';
 import type { RestoreRequest } from './restore.js';
 import { freeBytes, type SpaceNeed, spaceNeed } from './space.js';
 import { locateTarget, type Target } from './target.js';
@@ -40,7 +41,7 @@ export async function dryRun(request: RestoreRequest): Promise<DryRun> {
   const { objects, warnings } = await readCatalog(store, { signal });
   for (const warning of warnings) observer.warn(warning);
   const result = planRestore({ objects, base, exclude, timeline });
-  const plan = planOf(result);
+  const plan = planByName(result);
   const estimate = plan && {
     plan,
     objects: [plan.base, ...plan.deltas.map(({ object }) => object)],
@@ -49,11 +50,6 @@ export async function dryRun(request: RestoreRequest): Promise<DryRun> {
     seconds: secondsFor(plan, maxInflightBytes),
   };
   return { target, oldRevision: old?.revision, result, estimate };
-}
-
-function planOf(result: PlanResult): Plan | undefined {
-  if (result.kind === 'ready' || result.kind === 'needs-base-revision') return result.plan;
-  return result.kind === 'gap' ? result.best : undefined;
 }
 
 function secondsFor(plan: Plan, maxInflightBytes: number): number {

@@ -3,11 +3,12 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RestoreConfig } from '../config/restore.js';
 import { BackupError, isBackupError } from '../errors.js';
-import { probeEtcdBinary } from '../etcd/etcd-binary.js';
+import { type EtcdBinary, probeEtcdBinary } from '../etcd/etcd-binary.js';
 import { type ClusterIds, syncTree, type UnknownLeases, unknownLeases } from '../native/index.js';
 import { readCatalog } from '../pipeline/catalog.js';
 import { prepareDeltas } from '../pipeline/fetch.js';
 import { FetchPool } from '../pipeline/pool.js';
+import { planRestore } from '../snapshot/chain.js';
 import type { Plan, StoredSnapshot } from '../snapshot/plan.js';
 import type { StoreSettings } from '../store/registry.js';
 import type { Store } from '../store/store.js';
@@ -22,6 +23,7 @@ import { EmbeddedApplier } from './embedded-applier.js';
 import type { RestoreObserver } from './observer.js';
 import { checkStale, type OldMember, takeOldMember } from './old-member.js';
 import { PartDir, settleLeftover } from './part-dir.js';
+import { planByName } from './plan-by-name.js';
 import { type Proof, prove } from './prove.js';
 import { checkReadable } from './replay-version.js';
 import { formatMark } from './restored-mark.js';
@@ -80,6 +82,7 @@ class Restore {
   readonly #request: RestoreRequest;
   readonly #cluster: Cluster;
   readonly #target: Target;
+  #binary: EtcdBinary | undefined;
 
   constructor(request: RestoreRequest, cluster: Cluster, target: Target) {
     this.#request = request;
@@ -117,6 +120,7 @@ class Restore {
   ): Promise<RestoreResult> {
     const { settings, observer, signal, skipHashCheck } = this.#request;
     const source = { pool, settings, workDir: part.work };
+    await this.#probeIfLikely(objects);
     const chooser = new Chooser(objects, source, this.#request, { skipHashCheck, observer, signal });
     const { choice, applied } = await this.#applyChosen(chooser, part, pool, old);
     const { plan, base, lostUpTo } = choice;
@@ -203,8 +207,20 @@ class Restore {
     );
   }
 
+  /** A missing etcd is told before gigabytes are fetched. */
+  async #probeIfLikely(objects: readonly StoredSnapshot[]): Promise<void> {
+    const { base, exclude, timeline } = this.#request;
+    const plan = planByName(planRestore({ objects, base, exclude, timeline }));
+    if (plan !== undefined && plan.deltas.length > 0) await this.#probe();
+  }
+
+  async #probe(): Promise<EtcdBinary> {
+    this.#binary ??= await probeEtcdBinary(this.#request.etcdBinary ?? DEFAULT_ETCD);
+    return this.#binary;
+  }
+
   async #applier(base: Base): Promise<Applier> {
-    const binary = await probeEtcdBinary(this.#request.etcdBinary ?? DEFAULT_ETCD);
+    const binary = await this.#probe();
     checkReadable(base.info, binary);
     return new EmbeddedApplier(binary);
   }
