@@ -1,4 +1,4 @@
-/** Deltas: writing from the watch, recovery, verification, conversion. Mirrors crates/addon/src/delta_file.rs. */
+/** Deltas: writing from the watch, recovery, verification, conversion. Mirrors crates/addon/src/delta_{file,writer}.rs. */
 import * as binding from './binding.js';
 import { call, callSync, type NativeOptions } from './call.js';
 

@@ -11,6 +11,7 @@ mod control;
 mod convert;
 mod db;
 mod delta_file;
+mod delta_writer;
 mod error;
 mod files;
 mod full;
