@@ -3,13 +3,12 @@
  * revisions only. A new delta is open before the old one is finished, so cutting never holds the watch up.
  */
 import { rmSync } from 'node:fs';
-import { isBackupError } from '../errors.js';
 import type { Pushed, WatchSink } from '../etcd/watch-sink.js';
 import { type DeltaHeader, DeltaWriter } from '../native/index.js';
 
 export interface CutLimits {
   readonly periodMs: number;
-  /** Of events, uncompressed. */
+  /** Of events as received. */
   readonly bytes: number;
   readonly events: number;
 }
@@ -43,7 +42,9 @@ export class Capture implements WatchSink {
   readonly #options: CaptureOptions;
   readonly #timer: NodeJS.Timeout;
   #writer: DeltaWriter;
+  /** As received. */
   #openBytes = 0;
+  #openEvents = 0;
   /** The period is over while a revision had arrived only in part. */
   #due = false;
   #full = false;
@@ -58,10 +59,12 @@ export class Capture implements WatchSink {
   onResponse(response: Buffer, nowMs: number): Pushed {
     const pushed = this.#writer.pushResponse(response, nowMs);
     if (pushed.newLeases.length > 0) this.#options.onLeases(pushed.newLeases);
-    const lastRevision = this.#writer.resumeRevision() - 1n;
-    if (pushed.events > 0) this.#cutAtLimits();
+    // Asked natively only where the answer is not in hand: this runs for every response.
+    const complete = pushed.fragment ? null : pushed.lastRevision;
+    const lastRevision = complete ?? this.lastRevision;
+    if (pushed.events > 0) this.#count(response.length, pushed.events);
     this.#full = !this.#options.hasRoom(this.#openBytes);
-    return { ...pushed, firstRevision: pushed.firstRevision ?? null, lastRevision };
+    return { ...pushed, lastRevision };
   }
 
   dropPartial(): bigint {
@@ -93,25 +96,30 @@ export class Capture implements WatchSink {
 
   /** Closes the open delta if it holds complete revisions; one that arrived in part must have been dropped before. */
   cut(): void {
-    const { events, partial, firstRevision, lastRevision } = this.#writer.stats();
-    this.#due = partial;
-    if (events === 0 || partial || firstRevision == null || lastRevision == null) return;
-    const cut = { writer: this.#writer, firstRevision, lastRevision, cutAtMs: Date.now() };
-    this.#writer = this.#create(lastRevision + 1n, this.#options.nameOf(cut));
+    const cut = this.#complete();
+    if (cut === undefined) return;
+    this.#writer = this.#create(cut.lastRevision + 1n, this.#options.nameOf(cut));
     this.#openBytes = 0;
+    this.#openEvents = 0;
     this.#options.onCut(cut);
   }
 
-  /** Of the open delta; after `stop` nothing is in it. */
-  get openPath(): string {
-    return this.#writer.path;
-  }
-
-  /** After the watch has ended: cuts what is complete. Nothing may arrive any more. */
-  stop(): void {
+  /** After the watch has ended, once: cuts what is complete. Returns the file instead when nothing is. */
+  stop(): string | undefined {
     clearInterval(this.#timer);
     this.#writer.dropPartial();
-    this.cut();
+    const cut = this.#complete();
+    if (cut === undefined) return this.#writer.path;
+    this.#options.onCut(cut);
+    return undefined;
+  }
+
+  /** The open delta, unless it is empty or its last revision is there only in part. */
+  #complete(): CutDelta | undefined {
+    const { events, partial, firstRevision, lastRevision } = this.#writer.stats();
+    this.#due = partial;
+    if (events === 0 || partial || firstRevision === null || lastRevision === null) return undefined;
+    return { writer: this.#writer, firstRevision, lastRevision, cutAtMs: Date.now() };
   }
 
   #tick(): void {
@@ -122,23 +130,19 @@ export class Capture implements WatchSink {
     }
   }
 
-  #cutAtLimits(): void {
-    const { events, eventBytes, bytes } = this.#writer.stats();
+  #count(bytes: number, events: number): void {
     const { limits } = this.#options;
-    this.#openBytes = bytes;
-    if (this.#due || events >= limits.events || eventBytes >= limits.bytes) this.cut();
+    this.#openBytes += bytes;
+    this.#openEvents += events;
+    if (this.#due || this.#openEvents >= limits.events || this.#openBytes >= limits.bytes) this.cut();
   }
 
   #create(startRevision: bigint, predecessorName: string): DeltaWriter {
     const { header, pathFor } = this.#options;
     const full = { ...header, startRevision, createdMs: Date.now(), predecessorName };
     const path = pathFor(startRevision);
-    try {
-      return DeltaWriter.create(path, full, 'zstd');
-    } catch (error) {
-      // What was begun of it would be in the way of the next try.
-      if (!isBackupError(error, 'EXISTS')) rmSync(path, { force: true });
-      throw error;
-    }
+    // Left by a session whose disk failed it: what sealed deltas hold ends before this start, so it is read again.
+    rmSync(path, { force: true });
+    return DeltaWriter.create(path, full, 'zstd');
   }
 }

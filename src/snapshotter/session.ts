@@ -148,7 +148,7 @@ export class Session {
     await this.#watch.close();
     const unused = this.#stopCapture();
     await this.#sealing;
-    for (const path of [unused, ...this.#held.splice(0).map((sealed) => sealed.path)]) {
+    for (const path of [...unused, ...this.#held.splice(0).map((sealed) => sealed.path)]) {
       await rm(path, { force: true });
     }
     this.#fullAbort?.dispose();
@@ -237,14 +237,16 @@ export class Session {
     return room && this.#sealingCount <= MAX_SEALING;
   }
 
-  /** Returns the file in which nothing arrived. */
-  #stopCapture(): string {
+  /** Files that nobody needs. */
+  #stopCapture(): string[] {
     try {
-      this.#capture.stop();
+      const unused = this.#capture.stop();
+      return unused === undefined ? [] : [unused];
     } catch (error) {
+      // What is in it is read from etcd once more, or recovered by the next start.
       this.#fail(error);
+      return [];
     }
-    return this.#capture.openPath;
   }
 
   #tellPaused(paused: boolean, waitingBytes: number): void {
