@@ -7,6 +7,8 @@ import { run } from './cli/run.js';
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 process.umask(0o077);
+// `etcdbr list | head`: who has seen enough closes the pipe, which is no failure and never ends a restore.
+process.stdout.on('error', () => undefined);
 // A second signal means it: the first one began an orderly end.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => process.once(signal, () => process.exit(signal === 'SIGINT' ? 130 : 143)));

@@ -7,8 +7,6 @@ import type { Progress } from './progress.js';
 
 export interface Command {
   readonly name: string;
-  /** One line for the list of commands. */
-  readonly summary: string;
   /** What stands above the flags in the command's own help. */
   readonly description: string;
   /** As in a usage line: "[NAME...]"; undefined for none. */

@@ -1,15 +1,39 @@
-/** Every command, in the order of the help. */
+/**
+ * Every command, in the order of the help. A command is loaded when it is called: what only a restore needs would cost
+ * a sidecar that takes backups some MiB for its whole life.
+ */
 import type { Command } from './command.js';
-import { inspectCommand } from './inspect.js';
-import { listCommand } from './list.js';
-import { restoreCommand } from './restore.js';
-import { snapshotCommand } from './snapshot.js';
-import { verifyCommand } from './verify.js';
 
-export const commands: readonly Command[] = [
-  snapshotCommand,
-  restoreCommand,
-  listCommand,
-  verifyCommand,
-  inspectCommand,
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
+export const commands: readonly CommandEntry[] = [
+  {
+    name: 'snapshot',
+    summary: 'back an etcd up, once or continuously',
+    load: async () => (await import('./snapshot.js')).snapshotCommand,
+  },
+  {
+    name: 'restore',
+    summary: 'restore the newest state into a data directory',
+    load: async () => (await import('./restore.js')).restoreCommand,
+  },
+  {
+    name: 'list',
+    summary: 'list the backups in a store',
+    load: async () => (await import('./list.js')).listCommand,
+  },
+  {
+    name: 'verify',
+    summary: 'read backups through and check everything that can be checked',
+    load: async () => (await import('./verify.js')).verifyCommand,
+  },
+  {
+    name: 'inspect',
+    summary: 'show what a file or an object of a store holds',
+    load: async () => (await import('./inspect.js')).inspectCommand,
+  },
 ];

@@ -11,7 +11,6 @@ import { openConfiguredStore } from './store-access.js';
 
 export const inspectCommand: Command = {
   name: 'inspect',
-  summary: 'show what a file or an object of a store holds',
   description:
     'Shows revisions, buckets, members, leases, alarms of a database, or revisions, times and leases of a delta. Takes a ' +
     'file (a snapshot, a delta, a database of a stopped etcd) or the name of an object in the store. Changes nothing.',

@@ -12,7 +12,6 @@ import { openConfiguredStore, whereToLook } from './store-access.js';
 
 export const listCommand: Command = {
   name: 'list',
-  summary: 'list the backups in a store',
   description: 'Lists every backup, oldest revision first, and says which state a restore would reach.',
   flags: [storeFlags, outputFlags, loggingFlags],
   run: list,

@@ -5,6 +5,7 @@ import type { Flag, FlagSet } from '../config/flag.js';
 import { BackupError } from '../errors.js';
 import { normalizeArguments } from './argv.js';
 import type { Command } from './command.js';
+import type { CommandEntry } from './commands.js';
 import { EXIT_HELP } from './exit.js';
 
 export interface Parsed {
@@ -14,12 +15,13 @@ export interface Parsed {
 }
 
 /** `undefined`: help or version was printed and nothing is left to do. */
-export function parseCommandLine(
+export async function parseCommandLine(
   program: ProgramName,
   version: string,
-  commands: readonly Command[],
+  commands: readonly CommandEntry[],
   args: readonly string[],
-): Parsed | undefined {
+): Promise<Parsed | undefined> {
+  const called = await commands.find(({ name }) => args.find((arg) => !arg.startsWith('-')) === name)?.load();
   let parsed: Parsed | undefined;
   const root = new Commander(program)
     .description('Backs an etcd up to an object store, in fulls and deltas, and restores it.')
@@ -27,13 +29,15 @@ export function parseCommandLine(
     .exitOverride()
     .configureOutput({ writeErr: () => {} })
     .addHelpText('after', `\n${EXIT_HELP}`);
-  for (const command of commands) {
-    addCommand(root, command, (given, operands) => {
-      parsed = { command, given, operands };
+  for (const { name, summary } of commands) {
+    const sub = root.command(name).summary(summary);
+    if (called?.name !== name) continue;
+    describeCommand(sub, called, (given, operands) => {
+      parsed = { command: called, given, operands };
     });
   }
   try {
-    root.parse(normalizeFor(commands, args), { from: 'user' });
+    root.parse(normalizeArguments(args, called?.flags ?? []), { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return undefined;
@@ -44,14 +48,12 @@ export function parseCommandLine(
   return parsed;
 }
 
-function addCommand(
-  root: Commander,
+function describeCommand(
+  sub: Commander,
   command: Command,
   found: (given: Map<string, readonly string[]>, operands: string[]) => void,
 ): void {
-  const sub = root
-    .command(command.name)
-    .summary(command.summary)
+  sub
     .description(command.description)
     .exitOverride()
     .allowExcessArguments(command.operands !== undefined)
@@ -77,13 +79,8 @@ function option(flag: Flag<unknown>, given: Map<string, readonly string[]>): Opt
   });
 }
 
-export function allFlags(command: Command): Flag<unknown>[] {
+function allFlags(command: Command): Flag<unknown>[] {
   return command.flags.flatMap((set: FlagSet) => Object.values(set));
-}
-
-function normalizeFor(commands: readonly Command[], args: readonly string[]): string[] {
-  const command = commands.find((candidate) => args.includes(candidate.name));
-  return normalizeArguments(args, command?.flags ?? []);
 }
 
 function usageError(program: ProgramName, error: CommanderError): BackupError {

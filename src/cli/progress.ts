@@ -1,5 +1,5 @@
 /** One bar on a terminal (bytes, events, rate, ETA); a log line now and then elsewhere. */
-import { SingleBar } from 'cli-progress';
+import type { Options, SingleBar } from 'cli-progress';
 import { formatBytes, formatRate } from '../base/bytes.js';
 import type { Logger } from './log.js';
 
@@ -11,14 +11,21 @@ export interface Progress {
 
 const LOG_INTERVAL_MS = 10_000;
 
-export function createProgress(log: Logger): Progress {
-  return process.stderr.isTTY ? new TerminalProgress() : new LoggedProgress(log);
+export async function createProgress(log: Logger): Promise<Progress> {
+  if (!process.stderr.isTTY) return new LoggedProgress(log);
+  const { SingleBar } = (await import('cli-progress')).default;
+  return new TerminalProgress((options) => new SingleBar(options));
 }
 
 class TerminalProgress implements Progress {
+  readonly #makeBar: (options: Options) => SingleBar;
   #bar: SingleBar | undefined;
   #stage = '';
   #startMs = 0;
+
+  constructor(makeBar: (options: Options) => SingleBar) {
+    this.#makeBar = makeBar;
+  }
 
   update(stage: string, done: number, total: number | undefined, unit: 'bytes' | 'events' | 'pages'): void {
     if (stage !== this.#stage) this.#begin(stage);
@@ -38,7 +45,7 @@ class TerminalProgress implements Progress {
     this.end();
     this.#stage = stage;
     this.#startMs = Date.now();
-    this.#bar = new SingleBar({
+    this.#bar = this.#makeBar({
       format: `${stage.padEnd(24)} {bar} {percentage}%  {amount}  {rate}  ETA {eta_formatted}`,
       stream: process.stderr,
       hideCursor: true,

@@ -16,7 +16,6 @@ import { type OpenedStore, openConfiguredStore, whereToLook } from './store-acce
 
 export const restoreCommand: Command = {
   name: 'restore',
-  summary: 'restore a data directory from the newest backup',
   description:
     'Restores the newest state into --data-dir: fetches the full and its deltas, replays the deltas through an etcd of its ' +
     'own, proves the result, and only then exchanges the directory. The old one is kept beside it.',

@@ -29,7 +29,7 @@ export async function run(invocation: Invocation): Promise<number> {
   };
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
   try {
-    const parsed = parseCommandLine(program, invocation.version, commands, invocation.args);
+    const parsed = await parseCommandLine(program, invocation.version, commands, invocation.args);
     if (parsed !== undefined) await runCommand(program, parsed, aborter.signal);
     return EXIT.done;
   } catch (error) {
@@ -43,10 +43,10 @@ async function runCommand(
   { command, given, operands }: Parsed,
   signal: AbortSignal,
 ): Promise<void> {
-  const log = createLogger(parseLogLevel(given));
+  const log = await createLogger(parseLogLevel(given));
   for (const warning of command.flags.flatMap((flags) => laterWarnings(flags, given))) log.warn(warning);
   const out = createOutput((text) => process.stdout.write(text));
-  const progress = createProgress(log);
+  const progress = await createProgress(log);
   try {
     await command.run({ program, given, operands, signal, log, out, progress });
   } finally {

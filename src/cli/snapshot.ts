@@ -14,7 +14,6 @@ import { openConfiguredStore } from './store-access.js';
 
 export const snapshotCommand: Command = {
   name: 'snapshot',
-  summary: 'back an etcd up, once or continuously',
   description:
     'Takes a full snapshot, then deltas from a watch, until it is stopped; after a restart it goes on where it was ' +
     'when that is safe. With --once it stores one object and ends.',

@@ -13,7 +13,6 @@ import { openConfiguredStore, whereToLook } from './store-access.js';
 
 export const verifyCommand: Command = {
   name: 'verify',
-  summary: 'read backups through and check everything that can be checked',
   description:
     'Verifies the named objects, or all of them and the chain that they make: digests, bbolt structure, mvcc records, ' +
     'HashKV, order of revisions. With --file: one snapshot file. Changes nothing. Exit code 4 when something is wrong.',
