@@ -1,7 +1,7 @@
 /**
  * One stretch of continuous capture: a watch that stands, the deltas that are cut from it, and, when a new set
  * begins, the full that they build on. The watch is opened first and read while the full is streamed, so that it
- * never falls behind (hazard 43). Ends by an error, or in order by `finish`.
+ * never falls behind (hazard 43). Ends by an error, or in order by `flush`.
  */
 import { rm } from 'node:fs/promises';
 import { type DerivedAbort, deriveAbort, raceAbort, sleep } from '../base/abort.js';
@@ -57,6 +57,7 @@ export class Session {
   #fullAbort: DerivedAbort | undefined;
   #sealing = Promise.resolve();
   #sealingCount = 0;
+  #sealFailed = false;
   /** The last complete event that is known whole. */
   #lastKnown: ChainEnd['record'];
   #fail: (error: unknown) => void = () => undefined;
@@ -94,11 +95,6 @@ export class Session {
   /** Undefined while the full that begins it is not stored. */
   get lineage(): Lineage | undefined {
     return this.#lineage;
-  }
-
-  /** Last complete revision that has arrived. */
-  get lastRevision(): bigint {
-    return this.#capture.lastRevision;
   }
 
   get watch(): Watch {
@@ -260,8 +256,10 @@ export class Session {
     this.#sealingCount += 1;
     this.#sealing = this.#sealing.then(async () => {
       try {
-        await this.#sealOne(cut);
+        // Behind one that is lost there would be a hole; etcd is asked for these once more.
+        if (!this.#sealFailed) await this.#sealOne(cut);
       } catch (error) {
+        this.#sealFailed = true;
         this.#fail(error);
       } finally {
         this.#sealingCount -= 1;
