@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { BackupError } from '../../src/errors.js';
+import { verifyDelta } from '../../src/native/index.js';
 import { LeaseBook } from '../../src/snapshotter/leases.js';
+import { setUp } from './set-up.js';
 
 function reader(answer: (id: bigint, asked: number) => bigint | null) {
   const asked: bigint[] = [];
@@ -64,4 +67,26 @@ test('the end of a delta is not held up by an etcd that is slow', async () => {
   const { grants, unknown } = await book.grants(ids(1_000), 200);
   expect(performance.now() - startedMs).toBeLessThan(1_000);
   expect(grants.length + unknown).toBe(1_000);
+});
+
+test('a delta carries the TTL of every lease that it names, also of one granted after the full (hazard 5)', async () => {
+  const { endpoint, place, start } = await setUp('3.6.16');
+  const grant = async (TTL: number) => (await endpoint.lease.leaseGrant({ TTL })).ID;
+  const before = await grant(1_000);
+  const backup = await start({ flags: { 'delta-snapshot-period': '1h' } });
+  await backup.saw('full-stored');
+  const after = await grant(2_000);
+  const third = await grant(3_000);
+  for (const [at, lease] of [before, after, third].entries()) {
+    await endpoint.kv.put({ key: Buffer.from(`leased-${at}`), value: Buffer.from('v'), lease });
+  }
+  await backup.stop();
+  const [delta] = backup.of('delta-stored');
+  const { leases } = await verifyDelta('delta', join(place.container, 'v2', delta?.name ?? ''));
+  const expected = [
+    { id: BigInt(before), ttlSeconds: 1_000n },
+    { id: BigInt(after), ttlSeconds: 2_000n },
+    { id: BigInt(third), ttlSeconds: 3_000n },
+  ];
+  expect(leases).toEqual(expected.sort((a, b) => (a.id < b.id ? -1 : 1)));
 });
