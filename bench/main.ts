@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [SCENARIO…] [--mib N] [--rounds N] [--seconds N] [--revisions N] [--events N]`
- * Scenarios: full, check, restore, load, delta. Prints Markdown. Needs the test etcds (test/servers/etcd.sh all).
+ * Scenarios: full, check, restore, load, delta; with --peer PATH (a binary of the Go tool) also peer. Prints Markdown. Needs the test etcds (test/servers/etcd.sh all).
  */
 import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -9,7 +9,7 @@ import { check } from './scenarios/check.js';
 import { delta } from './scenarios/delta.js';
 import { full } from './scenarios/full.js';
 import { load } from './scenarios/load.js';
-import { restore } from './scenarios/restore.js';
+import { restore, restoreBesidePeer } from './scenarios/restore.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -19,6 +19,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '60' },
     revisions: { type: 'string', default: '100000' },
     events: { type: 'string', default: '500000' },
+    peer: { type: 'string' },
   },
 });
 const [mib, rounds, seconds] = [Number(values.mib), Number(values.rounds), Number(values.seconds)];
@@ -28,7 +29,12 @@ const scenarios: Readonly<Record<string, () => Promise<string>>> = {
   full: () => full(mib, rounds),
   load: () => load(seconds, rounds),
   restore: () => restore(mib, Number(values.revisions), rounds),
+  ...(values.peer === undefined ? {} : { peer: () => besidePeer(values.peer as string) }),
 };
+
+function besidePeer(peer: string): Promise<string> {
+  return restoreBesidePeer(peer, mib, Number(values.revisions), rounds);
+}
 
 const chosen = positionals.length > 0 ? positionals : Object.keys(scenarios);
 const unknown = chosen.filter((name) => !Object.hasOwn(scenarios, name));

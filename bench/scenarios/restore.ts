@@ -8,8 +8,8 @@ import { blast } from '../../test/servers/blast.js';
 import { startEtcd } from '../../test/servers/etcd.js';
 import { exited, removeTempDir, tempDir } from '../../test/servers/process.js';
 import { copyOfMember, program } from '../datasets.js';
-import { type Measured, measure } from '../measure.js';
-import { head, row } from '../report.js';
+import { interleave, type Measured, measure } from '../measure.js';
+import { head, ratio, row } from '../report.js';
 
 const VERSION = '3.5.35';
 const READY_LINE = 'full snapshot of revision';
@@ -47,6 +47,53 @@ export async function restore(mib: number, revisions: number, rounds: number): P
       head,
       row(`restore, ${mib} MiB and ${revisions} revisions`, all, `${rate} revisions/s above the base`),
       row('the base alone', base),
+    ].join('\n');
+  } finally {
+    await removeTempDir(dir);
+  }
+}
+
+/** Both tools on one set that the Go tool can read: gzip and JSON. */
+export async function restoreBesidePeer(
+  peer: string,
+  mib: number,
+  revisions: number,
+  rounds: number,
+): Promise<string> {
+  const dir = tempDir('bench-peer');
+  try {
+    const store = ['--store-container', join(dir, 'store'), '--snapstore-temp-directory', join(dir, 'tmp')];
+    await backUp(mib, revisions, dir, [...store, '--compat', 'gardener']);
+    const target = join(dir, 'restored');
+    const ours = ['restore', '--data-dir', target, ...store, '--etcd-binary', etcdBinary(VERSION)];
+    // The Go tool takes a container below $HOME.
+    const theirs = [
+      'restore',
+      '--data-dir',
+      target,
+      '--storage-provider',
+      'Local',
+      '--store-container',
+      'store',
+    ];
+    theirs.push(
+      '--restoration-temp-snapshots-dir',
+      join(dir, 'rt'),
+      '--embedded-etcd-quota-bytes',
+      '34359738368',
+    );
+    const afresh = async (run: () => Promise<Measured>) => {
+      await rm(target, { recursive: true, force: true });
+      return run();
+    };
+    const { etcdbr = [], go = [] } = await interleave(rounds, {
+      etcdbr: () => afresh(() => measure(program, ours)),
+      go: () => afresh(() => measure(peer, theirs, { HOME: dir })),
+    });
+    return [
+      head,
+      row('etcdbr restore, embedded applier', etcdbr, ratio(etcdbr, go)),
+      row('the Go tool', go),
     ].join('\n');
   } finally {
     await removeTempDir(dir);
