@@ -2,6 +2,7 @@
  * Directories on local disk that one process owns: a lock file in them is held until the end of the process,
  * however that comes. A directory whose lock can be had was left behind.
  */
+import { existsSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BackupError, isBackupError } from '../errors.js';
@@ -30,7 +31,11 @@ export class OwnedDir {
     } catch (error) {
       throw diskFault(path, error);
     }
-    return new OwnedDir(path, FileLock.acquire(join(path, LOCK_NAME)));
+    const lock = FileLock.acquire(join(path, LOCK_NAME));
+    if (existsSync(join(path, LOCK_NAME))) return new OwnedDir(path, lock);
+    // Its owner removed it just now, and the lock that was taken is on a file without a name.
+    lock.release();
+    return OwnedDir.acquire(path);
   }
 
   file(name: string): string {

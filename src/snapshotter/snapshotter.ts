@@ -36,11 +36,12 @@ export async function runSnapshotter(options: SnapshotterOptions): Promise<void>
     if (config.once === 'full') return await takeOneFull(run);
     if (config.once !== 'delta' && config.deltaPeriodMs === 0) return await takeFulls(run);
     const dir = config.spoolDir ?? defaultSpoolDir(tempDir, store.location);
-    const spool = await Spool.open({ dir, location: store.location, observe });
+    const temporary = config.spoolDir === undefined;
+    const spool = await Spool.open({ dir, location: store.location, temporary, observe });
     try {
       await capture(run, spool);
     } finally {
-      spool.close();
+      await spool.close();
     }
   } catch (error) {
     // Waits are rejected with the signal's own reason, which is just a name.

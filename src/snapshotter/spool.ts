@@ -23,6 +23,8 @@ import { isInMemory } from './tmpfs.js';
 export interface SpoolOptions {
   readonly dir: string;
   readonly location: string;
+  /** A directory that nobody chose: it goes away when nothing waits in it. */
+  readonly temporary: boolean;
   readonly observe: Observer;
 }
 
@@ -47,16 +49,19 @@ export function defaultSpoolDir(tempDir: string, location: string): string {
 export class Spool {
   readonly #dir: OwnedDir;
   readonly #location: string;
+  readonly #temporary: boolean;
   #state: SpoolState;
 
-  private constructor(dir: OwnedDir, location: string, state: SpoolState) {
+  private constructor(dir: OwnedDir, { location, temporary }: SpoolOptions, state: SpoolState) {
     this.#dir = dir;
     this.#location = location;
+    this.#temporary = temporary;
     this.#state = state;
   }
 
   /** LOCKED when another process writes here. What belongs to another store is set aside. */
-  static async open({ dir, location, observe }: SpoolOptions): Promise<Spool> {
+  static async open(options: SpoolOptions): Promise<Spool> {
+    const { dir, location, observe } = options;
     const owned = await acquire(dir);
     try {
       if (await isInMemory(dir)) {
@@ -66,7 +71,7 @@ export class Spool {
       await rm(owned.file(SCRATCH_NAME), { force: true });
       const text = await readFile(owned.file(STATE_NAME), 'utf8').catch(() => undefined);
       const state = parseSpoolState(text ?? '');
-      const spool = new Spool(owned, location, state ?? NO_STATE);
+      const spool = new Spool(owned, options, state ?? NO_STATE);
       if (text !== undefined && state === undefined)
         await spool.#startAnew('have lost their origin', observe);
       if (state !== undefined && state.store !== location)
@@ -135,8 +140,11 @@ export class Spool {
     return aside;
   }
 
-  close(): void {
-    this.#dir.release();
+  /** What the state says, the store says too: only deltas are worth keeping. */
+  async close(): Promise<void> {
+    const entries = await this.#dir.entries();
+    if (this.#temporary && entries.every((name) => name === STATE_NAME)) await this.#dir.remove();
+    else this.#dir.release();
   }
 
   async #startAnew(why: string, observe: Observer): Promise<void> {

@@ -25,23 +25,42 @@ const record = { keyBase64: 'a2V5', modRevision: 9n, tombstone: false, sha256: '
 const tip = { name: 'Incr-00000005-00000009-1.ebd', sha256: 'cd'.repeat(32), revision: 9n, record };
 
 test('what was confirmed is known after a restart', async () => {
-  const options = { dir: join(scratch(), 'spool'), location: 'here', observe: () => undefined };
+  const options = {
+    dir: join(scratch(), 'spool'),
+    location: 'here',
+    temporary: false,
+    observe: () => undefined,
+  };
   const first = await Spool.open(options);
   expect(first.tip).toBeUndefined();
   await first.confirm(3, tip);
-  first.close();
+  await first.close();
   const second = await Spool.open(options);
   expect([second.lineage, second.tip]).toEqual([3, tip]);
-  second.close();
+  await second.close();
+});
+
+test('a directory that nobody chose goes away with the last delta, and not before', async () => {
+  const parent = scratch();
+  const options = { dir: join(parent, 'spool'), location: 'here', temporary: true, observe: () => undefined };
+  const first = await Spool.open(options);
+  await first.confirm(1, tip);
+  await writeFile(first.pathFor(1, 10n), 'delta');
+  await first.close();
+  const second = await Spool.open(options);
+  expect(second.tip).toEqual(tip);
+  await rm(second.pathFor(1, 10n));
+  await second.close();
+  expect(await readdir(parent)).toEqual([]);
 });
 
 test('a state that cannot be read is none', async () => {
   const dir = scratch();
   for (const text of ['', '{', '{"version":2}', '{"version":1,"store":"here","lineage":-1}']) {
     await writeFile(join(dir, 'spool.json'), text);
-    const spool = await Spool.open({ dir, location: 'here', observe: () => undefined });
+    const spool = await Spool.open({ dir, location: 'here', temporary: false, observe: () => undefined });
     expect([spool.lineage, spool.tip]).toEqual([0, undefined]);
-    spool.close();
+    await spool.close();
   }
 });
 
@@ -49,22 +68,27 @@ test('a spool of another store: its deltas are set aside with a word, never publ
   const dir = scratch();
   const events: SnapshotterEvent[] = [];
   const observe = (event: SnapshotterEvent) => void events.push(event);
-  const first = await Spool.open({ dir, location: 'there', observe });
+  const first = await Spool.open({ dir, location: 'there', temporary: false, observe });
   await first.confirm(1, tip);
   await writeFile(first.pathFor(1, 10n), 'delta');
-  first.close();
-  const second = await Spool.open({ dir, location: 'here', observe });
+  await first.close();
+  const second = await Spool.open({ dir, location: 'here', temporary: false, observe });
   expect(await second.files()).toEqual([]);
   expect(second.tip).toBeUndefined();
   const warnings = events.filter(({ kind }) => kind === 'warning');
   expect(warnings.at(-1)).toMatchObject({
     text: expect.stringMatching(/1 deltas .* another store \(there\).*aside/),
   });
-  second.close();
+  await second.close();
 });
 
 test('files come in the order of their revisions', async () => {
-  const spool = await Spool.open({ dir: scratch(), location: 'here', observe: () => undefined });
+  const spool = await Spool.open({
+    dir: scratch(),
+    location: 'here',
+    temporary: false,
+    observe: () => undefined,
+  });
   for (const [lineage, start] of [
     [2, 5n],
     [1, 100n],
@@ -79,7 +103,7 @@ test('files come in the order of their revisions', async () => {
     spool.pathFor(1, 100n),
     spool.pathFor(2, 5n),
   ]);
-  spool.close();
+  await spool.close();
 });
 
 test('only directories of ours whose owner is gone are removed (hazard 37)', async () => {
