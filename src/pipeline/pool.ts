@@ -35,8 +35,10 @@ const PROGRESS_POLL_MS = 200;
 export class FetchPool {
   readonly maxFetchers: number;
   readonly #pool: Piscina<FetchTask, FetchAnswer>;
-  readonly #running = new Set<SharedArrayBuffer>();
-  #settled: Promise<unknown> = Promise.resolve();
+  /** Control words of the jobs that run, with the end of each. */
+  readonly #running = new Map<SharedArrayBuffer, Promise<FetchAnswer>>();
+  /** Rejects when a worker dies without a job of its own, for example while it loads: queued jobs would wait for ever. */
+  readonly #broken: Promise<never>;
   #closed = false;
 
   constructor({ maxFetchers, workerUrl = WORKER_URL }: FetchPoolOptions) {
@@ -49,6 +51,8 @@ export class FetchPool {
       concurrentTasksPerWorker: Math.ceil(maxFetchers / threads),
       resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB },
     });
+    this.#broken = new Promise((_, reject) => this.#pool.on('error', reject));
+    this.#broken.catch(() => undefined);
   }
 
   async run(task: Omit<FetchTask, 'control'>, { signal, onProgress }: RunOptions = {}): Promise<FetchAnswer> {
@@ -57,11 +61,11 @@ export class FetchPool {
     const control = new SharedArrayBuffer(CONTROL_BYTES);
     const unhook = onAbort(signal, () => stop(control));
     const timer = onProgress && setInterval(() => onProgress(fetchedBytes(control)), PROGRESS_POLL_MS);
-    this.#running.add(control);
     const answer = this.#pool.run({ ...task, control });
-    this.#settled = Promise.allSettled([this.#settled, answer]);
+    answer.catch(() => undefined);
+    this.#running.set(control, answer);
     try {
-      return await answer;
+      return await Promise.race([answer, this.#broken]);
     } catch (cause) {
       throw this.#closed || signal?.aborted ? cancelled(task, signal) : workerFault(task, cause);
     } finally {
@@ -75,10 +79,10 @@ export class FetchPool {
   /** Stops what still runs and ends the threads. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const control of this.#running) stop(control);
+    for (const control of this.#running.keys()) stop(control);
     const patience = new AbortController();
     await Promise.race([
-      this.#settled,
+      Promise.allSettled(this.#running.values()),
       sleep(CANCEL_GRACE_MS, { signal: patience.signal }).catch(() => undefined),
     ]);
     patience.abort();

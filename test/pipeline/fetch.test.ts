@@ -2,6 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hashFile } from '../../src/native/index.js';
 import { readCatalog } from '../../src/pipeline/catalog.js';
@@ -111,6 +112,25 @@ describe('failures', () => {
     }).next();
     await expect(next).rejects.toMatchObject({ code: 'TRUNCATED', object: first.name.text });
   });
+});
+
+test.each([
+  ['that is not there', 'none.mjs', undefined],
+  ['that ends', 'crash.mjs', 'export default () => process.exit(3);'],
+  [
+    'that throws by itself',
+    'throw.mjs',
+    'export default () => { setTimeout(() => { throw new Error("boom"); }); return new Promise(() => {}); };',
+  ],
+])('a worker %s fails the run instead of hanging it', async (_, file, text) => {
+  if (text !== undefined) await writeFile(dir.in(file), text);
+  const { settings } = await source({});
+  const pool = new FetchPool({ maxFetchers: 2, workerUrl: pathToFileURL(dir.in(file)) });
+  const deltas = prepareDeltas({ pool, settings, workDir: dir.path }, objects, {
+    maxInflightBytes: ALL_BYTES,
+  });
+  await expect(deltas.next()).rejects.toMatchObject({ code: 'INTERNAL', object: nameOf(0) });
+  await pool.close();
 });
 
 describe('abort', () => {
