@@ -1,5 +1,5 @@
 /**
- * What a store holds, read once: every backup by name, the manifests of fulls, and what is neither. Names that are
+ * What a store holds, read once: every backup by name, the newest manifests, and what is neither. Names that are
  * not ours are counted and told, never fatal (hazard 34). The whole listing is walked (hazard 7).
  */
 import { Semaphore } from '../base/semaphore.js';
@@ -11,7 +11,7 @@ import { BACKUP_DIRS, manifestKey } from '../store/layout.js';
 import { readSmall } from '../store/read.js';
 import type { Store } from '../store/store.js';
 
-/** Manifests of the newest fulls are read, up to here; a set under retention holds a few dozen. */
+/** Manifests that are read: of fulls before those of deltas (which matter where a delta begins a timeline), newest first. */
 const MAX_MANIFESTS = 1_000;
 const MANIFESTS_AT_A_TIME = 8;
 /** Odd names that are told one by one; all are counted. */
@@ -32,8 +32,8 @@ export async function readCatalog(
   const listing = await listSnapshots(store, options.signal);
   const warnings: string[] = [];
   const wanted = listing.objects
-    .filter(({ name }) => name.kind === 'full' && listing.manifests.has(name.text))
-    .sort((a, b) => b.name.createdSecs - a.name.createdSecs)
+    .filter(({ name }) => listing.manifests.has(name.text))
+    .sort((a, b) => fullsFirst(a, b) || b.name.createdSecs - a.name.createdSecs)
     .slice(0, MAX_MANIFESTS);
   const manifests = new Map<string, Manifest>();
   const slots = new Semaphore(MANIFESTS_AT_A_TIME);
@@ -90,6 +90,10 @@ async function loadManifest(
     warnings.push((error as BackupError).message);
     return undefined;
   }
+}
+
+function fullsFirst(a: StoredSnapshot, b: StoredSnapshot): number {
+  return Number(b.name.kind === 'full') - Number(a.name.kind === 'full');
 }
 
 function withManifest(object: StoredSnapshot, manifest: Manifest | undefined): StoredSnapshot {

@@ -2,10 +2,10 @@
 import { chmod, lchown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assembleDb, type ClusterIds, seatDb, writeMemberDir } from '../native/index.js';
+import { RESTORED_FILE } from '../snapshot/restored-mark.js';
 import type { Applied } from './applier.js';
 import type { Base } from './base.js';
 import type { PartDir } from './part-dir.js';
-import { RESTORED_FILE } from './restored-mark.js';
 import { lstatOrUndefined, type Target } from './target.js';
 
 export interface Cluster {

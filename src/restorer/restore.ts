@@ -1,4 +1,5 @@
 /** Restores the newest state that a store holds into a data directory, or says why that cannot be done. */
+import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RestoreConfig } from '../config/restore.js';
@@ -10,6 +11,7 @@ import { prepareDeltas } from '../pipeline/fetch.js';
 import { FetchPool } from '../pipeline/pool.js';
 import { planRestore } from '../snapshot/chain.js';
 import type { Plan, StoredSnapshot } from '../snapshot/plan.js';
+import { formatRestoredMark } from '../snapshot/restored-mark.js';
 import type { StoreSettings } from '../store/registry.js';
 import type { Store } from '../store/store.js';
 import type { Applied, Applier } from './applier.js';
@@ -26,7 +28,6 @@ import { PartDir, settleLeftover } from './part-dir.js';
 import { planByName } from './plan-by-name.js';
 import { type Proof, prove } from './prove.js';
 import { checkReadable } from './replay-version.js';
-import { formatMark } from './restored-mark.js';
 import { checkSpace, spaceNeed } from './space.js';
 import { type SwapOptions, swapIn } from './swap.js';
 import { locateTarget, type Target } from './target.js';
@@ -128,7 +129,12 @@ class Restore {
     const proof = await this.#prove(dbPath, choice, applied, objects);
     const unknown = await unknownLeases(dbPath, { signal });
     const restoredAtMs = Date.now();
-    const mark = formatMark({ base: base.object.name.text, revision: plan.revision, restoredAtMs });
+    const mark = formatRestoredMark({
+      id: randomUUID(),
+      base: base.object.name.text,
+      revision: plan.revision,
+      restoredAtMs,
+    });
     const ids = await buildDirectory(this.#target, part, dbPath, this.#cluster, mark);
     await syncTree(part.new);
     signal?.throwIfAborted();

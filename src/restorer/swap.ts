@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { isBackupError } from '../errors.js';
 import { exchangePaths } from '../native/index.js';
-import { RESTORED_FILE } from './restored-mark.js';
+import { RESTORED_FILE } from '../snapshot/restored-mark.js';
 import { exists, lstatOrUndefined, type Target } from './target.js';
 
 const schema = v.object({

@@ -24,7 +24,7 @@ const lastRecord = v.object({
   keyBase64: v.string(),
   modRevision: bigintText,
   tombstone: v.boolean(),
-  /** Of the value's bytes; of nothing for a tombstone. */
+  /** Of the record that etcd stores: a canonical mvccpb.KeyValue, `{key}` alone for a tombstone. */
   sha256,
 });
 
@@ -37,7 +37,7 @@ const schema = v.object({
   /** Of the object as it lies in the store. */
   bytes: count,
   sha256,
-  /** Of the db with its trailer, or of the uncompressed delta. */
+  /** Length of the plain snapshot with its trailer, digest of the db without it; or both of the uncompressed delta. */
   plain: v.optional(v.object({ bytes: count, sha256 })),
   /** As etcd reports it; it gives a compact revision of -1 for a db that was never compacted. */
   hashKv: v.optional(

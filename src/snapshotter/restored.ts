@@ -1,38 +1,20 @@
-/**
- * `<data-dir>/etcdbr-restored.json`: our own restore leaves it in the directory that it built. Backups of that etcd
- * name it, so that a later restore follows the new timeline instead of taking it for a fork (architecture, decision 6).
- *
- *   { "base": name of the full, "revision": "123", "restoredAtMs": 1700000000000, "id": random text }
- */
+/** Learns from the data directory whether the etcd comes from a restore of ours (`src/snapshot/restored-mark.ts`). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import * as v from 'valibot';
 import type { Manifest } from '../snapshot/manifest.js';
+import { parseRestoredMark, RESTORED_FILE } from '../snapshot/restored-mark.js';
 import type { Observer } from './events.js';
-
-export const RESTORED_FILE = 'etcdbr-restored.json';
 
 export interface Restored {
   readonly from: NonNullable<Manifest['restoredFrom']>;
   readonly id: string;
 }
 
-const schema = v.object({
-  base: v.pipe(v.string(), v.nonEmpty()),
-  revision: v.pipe(
-    v.string(),
-    v.regex(/^\d{1,19}$/),
-    v.transform((text) => BigInt(text)),
-  ),
-  restoredAtMs: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
-  id: v.pipe(v.string(), v.nonEmpty(), v.maxLength(128)),
-});
-
 /** Undefined for a data directory that no restore of ours has built. */
 export async function readRestored(dataDir: string, observe: Observer): Promise<Restored | undefined> {
   const path = join(dataDir, RESTORED_FILE);
   try {
-    const { id, ...from } = v.parse(schema, JSON.parse(await readFile(path, 'utf8')));
+    const { id, ...from } = parseRestoredMark(await readFile(path, 'utf8'));
     return { from, id };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;

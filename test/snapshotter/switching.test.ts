@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { verifyDelta } from '../../src/native/index.js';
-import { RESTORED_FILE } from '../../src/snapshotter/restored.js';
+import { RESTORED_FILE } from '../../src/snapshot/restored-mark.js';
 import { Load } from '../servers/load.js';
 import { planOf, proveSet, readSet } from './prove-set.js';
 import { setUp } from './set-up.js';
