@@ -2,7 +2,7 @@
 //   node crates/addon/build.mjs dist|release   build with that cargo profile (`npm ci` uses dist: link-time optimised)
 //   node crates/addon/build.mjs copy           copy what was built beside the compiled TypeScript
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -36,9 +36,15 @@ function copy() {
   const target = join(root, 'dist', 'native');
   mkdirSync(target, { recursive: true });
   for (const name of readdirSync(native)) {
-    if (name.startsWith('binding.') || name.endsWith('.node')) copyFileSync(join(native, name), join(target, name));
+    if (name.startsWith('binding.') || name.endsWith('.node')) replace(join(native, name), join(target, name));
   }
   chmodSync(join(root, 'dist', 'main.js'), 0o755);
+}
+
+/** Never in place: a process that has the old addon loaded would die with it. */
+function replace(from, to) {
+  copyFileSync(from, `${to}.new`);
+  renameSync(`${to}.new`, to);
 }
 
 function fail(text) {

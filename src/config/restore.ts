@@ -1,7 +1,7 @@
 /** What is restored, to where, and as which member. */
 import { resolve } from 'node:path';
 import { BackupError } from '../errors.js';
-import { bool, choice, duration, type Given, integer, parseFlags, repeated, text } from './flag.js';
+import { bool, choice, type Given, integer, parseFlags, repeated, text } from './flag.js';
 
 const DEFAULT_INFLIGHT_BYTES = 64 * 1024 * 1024;
 const REPLAY_LIMITS = 'limits are derived from the data, so this';
@@ -65,9 +65,6 @@ export const restoreFlags = {
   compactionRetention: text('auto-compaction-retention', '30m', 'compaction while replaying', {
     later: 'compaction while replaying',
   }),
-  stopTimeoutMs: duration('etcd-stop-timeout', 60_000, 'how long the replaying etcd may take to stop', {
-    min: 1_000,
-  }),
 } as const;
 
 export interface RestoreConfig {
@@ -87,7 +84,6 @@ export interface RestoreConfig {
   readonly etcdBinary: string | undefined;
   readonly maxFetchers: number;
   readonly maxInflightBytes: number;
-  readonly stopTimeoutMs: number;
 }
 
 export function parseRestoreConfig(given: Given): RestoreConfig {
@@ -115,7 +111,7 @@ type Kept = Omit<RestoreConfig, 'dataDir' | 'base' | 'timeline' | 'etcdBinary'>;
 function pick(values: Kept): Kept {
   const { name, initialCluster, initialClusterToken, advertisePeerUrls, dryRun, exclude, allowOlder } =
     values;
-  const { replaceNewer, skipHashCheck, maxFetchers, maxInflightBytes, stopTimeoutMs } = values;
+  const { replaceNewer, skipHashCheck, maxFetchers, maxInflightBytes } = values;
   return {
     name,
     initialCluster,
@@ -128,6 +124,5 @@ function pick(values: Kept): Kept {
     skipHashCheck,
     maxFetchers,
     maxInflightBytes,
-    stopTimeoutMs,
   };
 }

@@ -39,7 +39,6 @@ export async function requestFor(
     etcdBinary: etcdBinary(version),
     maxFetchers: 6,
     maxInflightBytes: 64 * 1024 * 1024,
-    stopTimeoutMs: 60_000,
     observer: {
       progress: () => undefined,
       warn: (text) => void heard.warnings.push(text),
