@@ -23,9 +23,21 @@ function build(profile) {
     );
   }
   if (spawnSync('cargo', ['--version']).status !== 0) {
-    fail('etcdbr: Rust is needed to build the native addon, and `cargo` was not found. Get it with rustup, then run `npm ci` again.');
+    fail(
+      'etcdbr: Rust is needed to build the native addon, and `cargo` was not found. Get it with rustup, then run `npm ci` again.',
+    );
   }
-  const args = ['build', '--profile', profile, '--platform', '--esm', '--js', 'binding.js', '--dts', 'binding.d.ts'];
+  const args = [
+    'build',
+    '--profile',
+    profile,
+    '--platform',
+    '--esm',
+    '--js',
+    'binding.js',
+    '--dts',
+    'binding.d.ts',
+  ];
   args.push('--output-dir', native, '--manifest-path', join(root, 'crates', 'addon', 'Cargo.toml'));
   args.push('--package-json-path', join(root, 'package.json'));
   const { status } = spawnSync(napi, [...args, '--', '--locked'], { cwd: root, stdio: 'inherit' });
@@ -36,7 +48,8 @@ function copy() {
   const target = join(root, 'dist', 'native');
   mkdirSync(target, { recursive: true });
   for (const name of readdirSync(native)) {
-    if (name.startsWith('binding.') || name.endsWith('.node')) replace(join(native, name), join(target, name));
+    if (name.startsWith('binding.') || name.endsWith('.node'))
+      replace(join(native, name), join(target, name));
   }
   chmodSync(join(root, 'dist', 'main.js'), 0o755);
 }

@@ -36,9 +36,10 @@ const BY_TEXT: readonly (readonly [RegExp, Verdict])[] = [
   [/required revision has been compacted/, { code: 'COMPACTED' }],
   [/required revision is a future revision/, { code: 'NOT_FOUND' }],
   [/requested lease not found/, { code: 'NOT_FOUND' }],
+  [/lease already exists/, { code: 'EXISTS' }],
   [
     /user name is empty/,
-    { code: 'PERMISSION', hint: 'etcd has auth enabled: give --username and --password' },
+    { code: 'PERMISSION', hint: 'etcd has auth enabled: give --etcd-username and --etcd-password' },
   ],
   [
     /authentication failed|invalid auth token|auth store is old/,

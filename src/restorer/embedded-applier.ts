@@ -145,7 +145,7 @@ class EmbeddedReplay {
     try {
       await this.#etcd.grantLease(id, REPLAY_TTL_SECONDS);
     } catch (error) {
-      if (!isBackupError(error) || !/lease already exists/.test(error.message)) throw error;
+      if (!isBackupError(error, 'EXISTS')) throw error;
     }
   }
 }
