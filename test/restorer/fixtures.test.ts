@@ -31,7 +31,7 @@ function fromOn(version: EtcdVersion): EtcdVersion[] {
 }
 
 describe.each(SETS)('%s', (name) => {
-  test('restores to its source, and its etcd and every newer one start from it and take writes', async () => {
+  test('hazard 6: a set with leased keys restores to its source, and its etcd and every newer one start from it', async () => {
     const version = releaseOf(name.slice(-3));
     const truth = await sourceTruth(name);
     const prefix = name.includes('prefixed') ? 'team/cluster-a/v2' : '';
@@ -40,6 +40,7 @@ describe.each(SETS)('%s', (name) => {
     expect(result.plan.revision).toBe(truth.revision);
     expect(result.proof.liveKeys).toBe(truth.keys.size);
     expect((await readdir(dir)).sort()).toEqual(['data']);
+    expect([...truth.keys.values()].some((facts) => /^\d+ \d+ \d+ [1-9]/.test(facts))).toBe(true);
     for (const booted of fromOn(version)) {
       const copy = join(dir, booted);
       await cp(dataDir, copy, { recursive: true });
