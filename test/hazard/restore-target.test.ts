@@ -188,7 +188,7 @@ test('hazard 30: what was restored is said in full, and the mark names it for la
   expect(mark).toMatchObject({ base: result.base.object.name.text, revision: '2981' });
 });
 
-test('several members: each directory from one set, and they form a cluster', async () => {
+test('several members: each directory is made from one set, for one cluster', async () => {
   const initialCluster = 'm1=http://127.0.0.1:1,m2=http://127.0.0.1:2';
   const advertise = (port: number) => [`http://127.0.0.1:${port}`];
   const one = await into(dir.in('m1'), { name: 'm1', initialCluster, advertisePeerUrls: advertise(1) });
