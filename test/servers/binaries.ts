@@ -9,6 +9,14 @@ export type EtcdProgram = 'etcd' | 'etcdctl' | 'etcdutl';
 
 const cacheDir = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'etcdbr');
 
+/** Directories that stand for the cache's. */
+const elsewhere = new Map<EtcdVersion, string>();
+
+/** For a machine that has an etcd already (the demo): the one in `dir` stands for this release. */
+export function useEtcdIn(dir: string, version: EtcdVersion): void {
+  elsewhere.set(version, dir);
+}
+
 /** "3.5" as fixtures name it, to the release that is tested. */
 export function releaseOf(minor: string): EtcdVersion {
   const found = ETCD_VERSIONS.find((version) => version.startsWith(`${minor}.`));
@@ -20,7 +28,7 @@ export function releaseOf(minor: string): EtcdVersion {
 export function etcdBinary(version: EtcdVersion, program: EtcdProgram = 'etcd'): string {
   if (program === 'etcdutl' && version.startsWith('3.4.'))
     throw new Error('etcd 3.4 has no etcdutl; use etcdctl');
-  return existing(join(cacheDir, 'etcd', version, program), version);
+  return existing(join(elsewhere.get(version) ?? join(cacheDir, 'etcd', version), program), version);
 }
 
 export function bboltBinary(): string {
