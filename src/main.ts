@@ -1,6 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=1
 // The flag above keeps the heap's young generation at 1 MiB: 28 MB less memory while gigabytes of short-lived buffers
-// pass, at no loss of speed (bench/README.md).
+// pass (bench/README.md).
 import { createRequire } from 'node:module';
 import { run } from './cli/run.js';
 

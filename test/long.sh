@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The long forms of the random tests (`npm run test:long`, about half an hour): 10,000 mutations per format, 50 kills of
+# The long forms of the random tests (`npm run test:long`): 10,000 mutations per format, 50 kills of
 # backups and restores each, 60,000 planner histories, 504,438 objects, a watcher 200,000 revisions behind. Figures of
 # the last run are in bench/README.md.
 set -euo pipefail

@@ -4,7 +4,7 @@ import type { LogLevel } from '../config/logging.js';
 
 export type { Logger } from 'pino';
 
-/** What makes them pretty costs 8 MiB: it is loaded on a terminal only. */
+/** What makes them pretty costs about 10 MiB: it is loaded on a terminal only. */
 export async function createLogger(level: LogLevel): Promise<Logger> {
   const options = { level, base: null, timestamp: stdTimeFunctions.isoTime } as const;
   if (!process.stderr.isTTY) return pino(options, pino.destination({ dest: 2, sync: true }));

@@ -37,7 +37,7 @@ export interface SnapshotStream {
   readonly ended: boolean;
 }
 
-/** Twice as fast as with gRPC's default of 64 KiB; 8 MiB is no faster and takes 10 MiB more memory (bench/README.md). */
+/** Far above gRPC's default of 64 KiB; 8 MiB was no faster and took 10 MiB more memory (bench/README.md). */
 const SNAPSHOT_WINDOW_BYTES = 4 * 1024 * 1024;
 const SNAPSHOT_METHOD = '/etcdserverpb.Maintenance/Snapshot';
 const OP = 'snapshot';

@@ -76,8 +76,6 @@ export declare class SnapshotSink {
   push(message: Uint8Array): 'more' | 'pause' | 'stop'
   /** Resolves when there is room again, or when the sink has ended. Own thread. */
   drained(): Promise<void>
-  /** Message bytes taken in so far. */
-  takenBytes(): number
   /** The stream ended without an error: waits for what is queued and checks that it is whole. Own thread. */
   finish(): Promise<TakenSnapshot>
   /** Gives the stream up. The files stay for the caller to remove. Own thread, since it waits for the sink's threads. */

@@ -29,10 +29,6 @@ export class SnapshotSink {
     return this.#sink.drained();
   }
 
-  takenBytes(): number {
-    return this.#sink.takenBytes();
-  }
-
   /** After the stream's end: proves that it is whole (length, trailer) and returns the digests. */
   finish(options: NativeOptions = {}): Promise<binding.TakenSnapshot> {
     return call('snapshot', this.rawPath, () => this.#sink.finish(), options);

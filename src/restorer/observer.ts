@@ -6,9 +6,3 @@ export interface RestoreObserver {
   warn(text: string): void;
   info(text: string): void;
 }
-
-export const silentObserver: RestoreObserver = {
-  progress: () => undefined,
-  warn: () => undefined,
-  info: () => undefined,
-};

@@ -41,11 +41,6 @@ export function normalizePrefix(prefix: string): string {
   });
 }
 
-/** Joins a directory and what lies below it; either may be empty. */
-export function joinKey(directory: string, rest: string): string {
-  return directory === '' || rest === '' ? directory + rest : `${directory}/${rest}`;
-}
-
 /** Unlike keys, a prefix may hold elements that begin with ".": it is the user's, and above everything we list. */
 function prefixFault(elements: string[], clean: string): string | undefined {
   if (elements.includes('..')) return 'it holds the element ".."';

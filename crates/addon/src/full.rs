@@ -67,14 +67,6 @@ impl SnapshotSink {
         })
     }
 
-    /// Message bytes taken in so far.
-    #[napi]
-    pub fn taken_bytes(&self) -> f64 {
-        self.sink
-            .as_ref()
-            .map_or(0.0, |sink| to_number(sink.taken_bytes()))
-    }
-
     /// The stream ended without an error: waits for what is queued and checks that it is whole. Own thread.
     #[napi(ts_return_type = "Promise<TakenSnapshot>")]
     pub fn finish<'env>(&mut self, env: &'env Env) -> napi::Result<Object<'env>> {

@@ -90,12 +90,6 @@ impl Sink {
         self.queue.push(message)
     }
 
-    /// Bytes of messages that were taken in.
-    #[must_use]
-    pub fn taken_bytes(&self) -> u64 {
-        self.queue.lock().taken_bytes
-    }
-
     /// A handle for waiting on another thread.
     pub fn drain_handle(&self) -> impl FnOnce() + Send + 'static {
         let queue = Arc::clone(&self.queue);
@@ -134,7 +128,6 @@ struct Queue {
 struct State {
     messages: VecDeque<Vec<u8>>,
     bytes: usize,
-    taken_bytes: u64,
     closed: bool,
     aborted: bool,
     /// The intake thread is gone: nothing will be taken out any more.
@@ -168,7 +161,6 @@ impl Queue {
         let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
         let message = state.messages.pop_front()?;
         state.bytes = state.bytes.saturating_sub(message.len());
-        state.taken_bytes = state.taken_bytes.saturating_add(message.len() as u64);
         if state.bytes < RESUME_BELOW_BYTES {
             self.changed.notify_all();
         }
