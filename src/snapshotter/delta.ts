@@ -17,6 +17,7 @@ import type { ChainEnd } from './full.js';
 import { recordOfDelta } from './history.js';
 import type { LeaseBook } from './leases.js';
 import { publish } from './publish.js';
+import { exportPath } from './spool.js';
 
 /** How long the leases of one delta may be asked for once it is cut. */
 const LEASE_TIMEOUT_MS = 10_000;
@@ -150,7 +151,7 @@ async function exported(
   { config, signal }: PublishDeltaOptions,
 ): Promise<DeltaFileOnDisk> {
   if (config.deltaFormat === 'ebd') return { path, bytes: summary.bytes, sha256: summary.sha256 };
-  const target = `${path}.json`;
+  const target = exportPath(path);
   await rm(target, { force: true });
   const request = { source: path, target, compression: config.jsonCodec } as const;
   const { bytes, sha256 } = await exportDelta(path, request, { signal });

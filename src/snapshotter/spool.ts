@@ -5,6 +5,7 @@
  *   owner.lock                          held by the process that writes here
  *   spool.json                          the store that it belongs to, and the last object stored there
  *   <lineage>-<start revision>.ebd      one delta each, written or waiting; names sort in order
+ *   <the same>.ebd.json                 a delta in the Go tool's format, while it is uploaded
  *   aside-<unixsecs>/                   deltas that could not be continued; kept until somebody removes them
  *
  * A lineage is a chain from one full on. Its number grows with each new full at which one begins, and only when that
@@ -37,8 +38,20 @@ const STATE_NAME = 'spool.json';
 const STATE_TEMP_NAME = 'spool.json.new';
 const DELTA_NAME = /^(\d{6})-\d{20}\.ebd$/;
 const SCRATCH_NAME = 'fetched.delta';
+const EXPORT_SUFFIX = '.json';
 const ASIDE_PREFIX = 'aside-';
 const NO_STATE: SpoolState = { lineage: 0, tip: undefined };
+
+/** Made from others in here and of no use to the next run, whether whole or not. */
+function isScratch(name: string): boolean {
+  if (name === SCRATCH_NAME || name === STATE_TEMP_NAME) return true;
+  return name.endsWith(EXPORT_SUFFIX) && DELTA_NAME.test(name.slice(0, -EXPORT_SUFFIX.length));
+}
+
+/** Where the delta of a spool goes in the Go tool's format. */
+export function exportPath(deltaPath: string): string {
+  return `${deltaPath}${EXPORT_SUFFIX}`;
+}
 
 /** Where the spool of a store lies unless told otherwise. */
 export function defaultSpoolDir(tempDir: string, location: string): string {
@@ -68,7 +81,8 @@ export class Spool {
         const text = `the spool ${dir} is in memory: events that wait there are lost when this machine stops`;
         observe({ kind: 'warning', text, hint: 'give a --spool-directory on a disk' });
       }
-      await rm(owned.file(SCRATCH_NAME), { force: true });
+      for (const name of await owned.entries())
+        if (isScratch(name)) await rm(owned.file(name), { force: true });
       const text = await readFile(owned.file(STATE_NAME), 'utf8').catch(() => undefined);
       const state = parseSpoolState(text ?? '');
       const spool = new Spool(owned, options, state ?? NO_STATE);

@@ -106,7 +106,7 @@ async function everyObjectIsWhole({ store }: BackupPlace): Promise<void> {
 }
 
 async function nothingIsLeft({ container, tempDir: temp }: BackupPlace): Promise<void> {
-  expect(await readdir(temp)).toEqual([]);
+  expect(await readdir(temp, { recursive: true })).toEqual([]);
   const stored = await readdir(container, { recursive: true });
   expect(stored.filter((name) => name.includes('/.') || name.startsWith('.'))).toEqual([]);
 }

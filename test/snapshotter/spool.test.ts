@@ -54,6 +54,15 @@ test('a directory that nobody chose goes away with the last delta, and not befor
   expect(await readdir(parent)).toEqual([]);
 });
 
+test('what a killed run was just making goes away; files of somebody else stay', async () => {
+  const dir = scratch();
+  const halfMade = ['fetched.delta', 'spool.json.new', `000001-${'0'.repeat(20)}.ebd.json`];
+  for (const name of [...halfMade, 'notes.json']) await writeFile(join(dir, name), '{');
+  const spool = await Spool.open({ dir, location: 'here', temporary: false, observe: () => undefined });
+  expect(await readdir(dir)).toEqual(['notes.json', 'owner.lock']);
+  await spool.close();
+});
+
 test('a state that cannot be read is none', async () => {
   const dir = scratch();
   for (const text of ['', '{', '{"version":2}', '{"version":1,"store":"here","lineage":-1}']) {
