@@ -26,6 +26,22 @@ export const restoreFlags = {
   allowOlder: bool('allow-older', false, 'when the newest state cannot be had, restore the newest that can'),
   timeline: choice('timeline', ['', 'newest', 'highest'], '', 'which branch of a forked history'),
   replaceNewer: bool('replace-newer', false, 'replace a data directory that is newer than the backup'),
+  toRevision: text('to-revision', '', 'restore to this revision'),
+  toTime: text('to-time', '', 'restore to the last revision at or before this time (RFC 3339)'),
+  applier: choice('applier', ['native', 'embedded'], 'embedded', 'what applies the deltas'),
+  pack: bool('pack', false, 'write the database anew and packed instead of appending to the full'),
+  compact: bool('compact', false, 'keep only what a compaction at the restored revision would keep'),
+  unknownLeaseTtlSeconds: integer(
+    'unknown-lease-ttl',
+    0,
+    'seconds to live for leases that keys refer to and that no backup describes; 0 keeps the bare id',
+    { min: 0, max: 9_000_000_000 },
+  ),
+  bumpRevision: integer('bump-revision', 0, 'raise the revision by so many, above what clients have seen', {
+    min: 0,
+  }),
+  markCompacted: bool('mark-compacted', false, 'cancel watches below the raised revision as compacted'),
+  clearAlarms: bool('clear-alarms', false, 'start without the alarms that the full holds'),
   skipHashCheck: bool(
     'skip-hash-check',
     false,

@@ -13,13 +13,13 @@ const LINES: readonly (readonly string[])[] = [
   ['config'],
   ['native', 'store', 'etcd', 'k8s'],
   ['pipeline'],
-  ['validator', 'retention', 'snapshotter', 'restorer', 'copier', 'compactor'],
+  ['validator', 'retention', 'snapshotter', 'restorer', 'copier', 'compactor', 'reader'],
   ['initializer', 'leader', 'supervisor'],
   ['server'],
   ['cli'],
   ['main.ts'],
 ];
-const CRATE_LINES: readonly (readonly string[])[] = [['bbolt'], ['pack', 'etcd-data'], ['delta'], ['addon']];
+const CRATE_LINES: readonly (readonly string[])[] = [['bbolt'], ['pack', 'etcd-data'], ['delta'], ['engine'], ['addon']];
 
 export const MAX_FILE_LINES = 400;
 const DRAWER = /^(utils?|helpers?|common|types|managers?)$/i;

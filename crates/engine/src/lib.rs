@@ -1,0 +1,8 @@
+//! What base and deltas make together: a database, appended to, packed or compacted; or answers about single keys.
+//!
+//! Every module reads the same two things in the same order: the records of a base's `key` bucket, then those of the
+//! deltas behind it (`delta::Records`). None of them starts an etcd.
+
+mod error;
+
+pub use error::{Error, Result};
