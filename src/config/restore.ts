@@ -4,6 +4,7 @@ import { BackupError } from '../errors.js';
 import { bool, choice, type Given, integer, parseFlags, repeated, text } from './flag.js';
 
 const DEFAULT_INFLIGHT_BYTES = 64 * 1024 * 1024;
+const MAX_REVISION = 2n ** 63n - 1n;
 const REPLAY_LIMITS = 'limits are derived from the data, so this';
 
 export const restoreFlags = {
@@ -96,6 +97,16 @@ export interface RestoreConfig {
   readonly allowOlder: boolean;
   readonly timeline: 'newest' | 'highest' | undefined;
   readonly replaceNewer: boolean;
+  readonly toRevision: bigint | undefined;
+  readonly toTimeMs: number | undefined;
+  readonly applier: 'native' | 'embedded';
+  readonly pack: boolean;
+  readonly compact: boolean;
+  /** Of leases that no backup describes; undefined keeps the bare id. */
+  readonly unknownLeaseTtlSeconds: number | undefined;
+  /** Above the restored revision; undefined without. Older watches are then cancelled as compacted. */
+  readonly bumpRevision: number | undefined;
+  readonly clearAlarms: boolean;
   readonly skipHashCheck: boolean;
   readonly etcdBinary: string | undefined;
   readonly maxFetchers: number;
@@ -112,33 +123,74 @@ export function parseRestoreConfig(given: Given): RestoreConfig {
       hint,
     });
   }
-  const { dataDir, base, timeline, etcdBinary, tempDir: _, ...rest } = values;
+  const { toRevision, toTime, bumpRevision, markCompacted, base, timeline, etcdBinary } = values;
+  if (toRevision !== '' && toTime !== '')
+    throw new BackupError('USAGE', 'only one of the two can be the target', {
+      object: '--to-revision, --to-time',
+    });
+  if (bumpRevision > 0 !== markCompacted)
+    throw new BackupError('USAGE', 'go together: a raised revision without the mark misleads old watches', {
+      object: '--bump-revision, --mark-compacted',
+    });
   return Object.freeze({
-    ...pick(rest),
-    dataDir: resolve(dataDir),
+    ...pick(values),
+    dataDir: resolve(values.dataDir),
+    toRevision: toRevision === '' ? undefined : parseRevision(toRevision),
+    toTimeMs: toTime === '' ? undefined : parseTime(toTime),
+    unknownLeaseTtlSeconds: values.unknownLeaseTtlSeconds || undefined,
+    bumpRevision: bumpRevision || undefined,
     base: base || undefined,
     timeline: timeline || undefined,
     etcdBinary: etcdBinary || undefined,
   });
 }
 
-type Kept = Omit<RestoreConfig, 'dataDir' | 'base' | 'timeline' | 'etcdBinary'>;
+function parseRevision(typed: string): bigint {
+  const revision = /^[1-9]\d{0,18}$/.test(typed) ? BigInt(typed) : 0n;
+  if (revision > 0n && revision <= MAX_REVISION) return revision;
+  throw new BackupError('USAGE', `${JSON.stringify(typed)}: expected a revision, 1 or more`, {
+    object: '--to-revision',
+  });
+}
+
+/** With a zone: a time that depends on where it is read would restore another state on another machine. */
+function parseTime(typed: string): number {
+  const isWhole = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)$/.test(typed);
+  const timeMs = isWhole ? Date.parse(typed.toUpperCase().replace(' ', 'T')) : Number.NaN;
+  if (!Number.isNaN(timeMs)) return timeMs;
+  throw new BackupError(
+    'USAGE',
+    `${JSON.stringify(typed)}: expected a time with its zone, such as 2026-11-30T03:12:00Z`,
+    { object: '--to-time' },
+  );
+}
+
+type Kept = Pick<
+  RestoreConfig,
+  | 'name'
+  | 'initialCluster'
+  | 'initialClusterToken'
+  | 'advertisePeerUrls'
+  | 'dryRun'
+  | 'exclude'
+  | 'allowOlder'
+  | 'replaceNewer'
+  | 'applier'
+  | 'pack'
+  | 'compact'
+  | 'clearAlarms'
+  | 'skipHashCheck'
+  | 'maxFetchers'
+  | 'maxInflightBytes'
+>;
 
 function pick(values: Kept): Kept {
-  const { name, initialCluster, initialClusterToken, advertisePeerUrls, dryRun, exclude, allowOlder } =
-    values;
-  const { replaceNewer, skipHashCheck, maxFetchers, maxInflightBytes } = values;
+  const { name, initialCluster, initialClusterToken, advertisePeerUrls } = values;
+  const { dryRun, exclude, allowOlder, replaceNewer, skipHashCheck } = values;
+  const { applier, pack, compact, clearAlarms, maxFetchers, maxInflightBytes } = values;
   return {
-    name,
-    initialCluster,
-    initialClusterToken,
-    advertisePeerUrls,
-    dryRun,
-    exclude,
-    allowOlder,
-    replaceNewer,
-    skipHashCheck,
-    maxFetchers,
-    maxInflightBytes,
+    ...{ name, initialCluster, initialClusterToken, advertisePeerUrls },
+    ...{ dryRun, exclude, allowOlder, replaceNewer, skipHashCheck },
+    ...{ applier, pack, compact, clearAlarms, maxFetchers, maxInflightBytes },
   };
 }

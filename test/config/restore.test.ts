@@ -23,6 +23,13 @@ test.each([
   [{ 'max-fetchers': ['0'] }, '--max-fetchers: "0": expected 1 to 64'],
   [{ 'max-txn-ops': ['0'] }, '--max-txn-ops: "0": expected a whole number of at least 1'],
   [{ 'auto-compaction-mode': ['never'] }, '--auto-compaction-mode: "never": expected periodic, revision'],
+  [{ 'to-revision': ['0'] }, '--to-revision: "0": expected a revision'],
+  [{ 'to-revision': ['9223372036854775808'] }, '--to-revision: "9223372036854775808": expected a revision'],
+  [{ 'to-time': ['2026-11-30T03:12:00'] }, 'expected a time with its zone'],
+  [{ 'to-time': ['2026-02-30T99:12:00Z'] }, 'expected a time with its zone'],
+  [{ 'to-time': ['2026-11-30T03:12:00Z'], 'to-revision': ['7'] }, '--to-revision, --to-time: only one'],
+  [{ 'bump-revision': ['7'] }, '--bump-revision, --mark-compacted: go together'],
+  [{ 'mark-compacted': ['true'] }, '--bump-revision, --mark-compacted: go together'],
 ])('%j is refused', (typed, message) => {
   expect(() => parseRestoreConfig(given(typed as Record<string, string[]>))).toThrow(message);
 });
@@ -39,4 +46,12 @@ test.each([
 
 test('log levels of the Go tool that would hide errors are refused', () => {
   expect(() => parseLogLevel(given({ 'log-level': ['0'] }))).toThrow(/--log-level/);
+});
+
+test.each([
+  ['2026-11-30T03:12:00Z', Date.UTC(2026, 10, 30, 3, 12)],
+  ['2026-11-30 03:12:00.5+01:00', Date.UTC(2026, 10, 30, 2, 12, 0, 500)],
+  ['2026-11-30t03:12z', Date.UTC(2026, 10, 30, 3, 12)],
+])('the time %s is read', (typed, timeMs) => {
+  expect(parseRestoreConfig(given({ 'to-time': [typed] }))).toMatchObject({ toTimeMs: timeMs });
 });
