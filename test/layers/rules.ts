@@ -19,7 +19,13 @@ const LINES: readonly (readonly string[])[] = [
   ['cli'],
   ['main.ts'],
 ];
-const CRATE_LINES: readonly (readonly string[])[] = [['bbolt'], ['pack', 'etcd-data'], ['delta'], ['engine'], ['addon']];
+const CRATE_LINES: readonly (readonly string[])[] = [
+  ['bbolt'],
+  ['pack', 'etcd-data'],
+  ['delta'],
+  ['engine'],
+  ['addon'],
+];
 
 export const MAX_FILE_LINES = 400;
 const DRAWER = /^(utils?|helpers?|common|types|managers?)$/i;
