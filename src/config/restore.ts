@@ -43,6 +43,11 @@ export const restoreFlags = {
   }),
   markCompacted: bool('mark-compacted', false, 'cancel watches below the raised revision as compacted'),
   clearAlarms: bool('clear-alarms', false, 'start without the alarms that the full holds'),
+  etcdVersion: text(
+    'etcd-version',
+    '',
+    'etcd that will start on the result (3.4, 3.5, 3.6 or 3.7), when it is older than the one that was backed up',
+  ),
   skipHashCheck: bool(
     'skip-hash-check',
     false,
@@ -107,6 +112,8 @@ export interface RestoreConfig {
   /** Above the restored revision; undefined without. Older watches are then cancelled as compacted. */
   readonly bumpRevision: number | undefined;
   readonly clearAlarms: boolean;
+  /** Such as 3.6, of the etcd that will start on the result; undefined is the one that was backed up or a newer one. */
+  readonly etcdVersion: string | undefined;
   readonly skipHashCheck: boolean;
   readonly etcdBinary: string | undefined;
   readonly maxFetchers: number;
@@ -124,6 +131,7 @@ export function parseRestoreConfig(given: Given): RestoreConfig {
     });
   }
   const { toRevision, toTime, bumpRevision, markCompacted, base, timeline, etcdBinary } = values;
+  const { etcdVersion } = values;
   if (toRevision !== '' && toTime !== '')
     throw new BackupError('USAGE', 'only one of the two can be the target', {
       object: '--to-revision, --to-time',
@@ -139,6 +147,7 @@ export function parseRestoreConfig(given: Given): RestoreConfig {
     toTimeMs: toTime === '' ? undefined : parseTime(toTime),
     unknownLeaseTtlSeconds: values.unknownLeaseTtlSeconds || undefined,
     bumpRevision: bumpRevision || undefined,
+    etcdVersion: etcdVersion === '' ? undefined : parseEtcdVersion(etcdVersion),
     base: base || undefined,
     timeline: timeline || undefined,
     etcdBinary: etcdBinary || undefined,
@@ -150,6 +159,14 @@ function parseRevision(typed: string): bigint {
   if (revision > 0n && revision <= MAX_REVISION) return revision;
   throw new BackupError('USAGE', `${JSON.stringify(typed)}: expected a revision, 1 or more`, {
     object: '--to-revision',
+  });
+}
+
+function parseEtcdVersion(typed: string): string {
+  const minor = /^v?(3\.[4-7])(\.\d+)?$/.exec(typed)?.[1];
+  if (minor !== undefined) return minor;
+  throw new BackupError('USAGE', `${JSON.stringify(typed)}: expected 3.4, 3.5, 3.6 or 3.7`, {
+    object: '--etcd-version',
   });
 }
 

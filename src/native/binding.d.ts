@@ -86,7 +86,10 @@ export declare class SnapshotSink {
  * Turns the database of a finished replay into the restored one, in place: every bucket but `key` becomes the base's
  * again, with the deltas' leases, seated for the new cluster. Own thread.
  */
-export declare function assembleDb(replayed: string, base: string, leases: Array<LeaseGrant>, cluster: ClusterRequest, targetVersion: string | undefined | null, control: JobControl): Promise<void>
+export declare function assembleDb(replayed: string, base: string, leases: Array<LeaseGrant>, seat: SeatRequest, control: JobControl): Promise<void>
+
+/** Raises the revision of a database in place and marks all below as compacted. Returns the new revision. Own thread. */
+export declare function bumpRevision(path: string, by: bigint): Promise<bigint>
 
 /** Checks every page. Progress in pages. Own threads. */
 export declare function checkDb(path: string, threads: number, maxFindings: number, control: JobControl): Promise<DbCheck>
@@ -347,8 +350,35 @@ export interface ReplayBatch {
   leases: Array<bigint>
 }
 
-/** Seats a database in place: members, raft position, and version marks that `targetVersion` could not read. Own thread. */
-export declare function seatDb(path: string, cluster: ClusterRequest, targetVersion?: string | undefined | null): Promise<void>
+/** What etcd will make of the request; USAGE names what it would refuse. Of no cost, on the calling thread. */
+export declare function resolveCluster(cluster: ClusterRequest): ResolvedCluster
+
+/** A cluster that etcd would accept. */
+export interface ResolvedCluster {
+  ids: ClusterIds
+  /** In the order in which they were given. */
+  members: Array<ResolvedMember>
+}
+
+/** A member of a cluster to be. */
+export interface ResolvedMember {
+  id: string
+  name: string
+  /** Sorted. */
+  peerUrls: Array<string>
+}
+
+/** Seats a database in place: members, raft position, version marks, alarms. Own thread. */
+export declare function seatDb(path: string, seat: SeatRequest): Promise<void>
+
+/** How a database is seated in its new cluster. */
+export interface SeatRequest {
+  cluster: ClusterRequest
+  /** Version that will open it, such as 3.6, when known: marks that are newer are dropped. */
+  targetVersion: string | null
+  /** Start without the alarms that are there. */
+  clearAlarms: boolean
+}
 
 /** A plain snapshot file whose bytes were all read. */
 export interface SnapshotFile {

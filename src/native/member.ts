@@ -1,8 +1,20 @@
 /** Member directories: the base of a replay, its result, and the proof. Mirrors crates/addon/src/member.rs. */
 import * as binding from './binding.js';
-import { call, type NativeOptions } from './call.js';
+import { call, callSync, type NativeOptions } from './call.js';
 
-export type { ClusterIds, ClusterRequest, RecordCheckpoint, RecordProof } from './binding.js';
+export type {
+  ClusterIds,
+  ClusterRequest,
+  RecordCheckpoint,
+  RecordProof,
+  ResolvedCluster,
+  SeatRequest,
+} from './binding.js';
+
+/** Members and ids as etcd will derive them; USAGE names what etcd would refuse. */
+export function resolveCluster(cluster: binding.ClusterRequest): binding.ResolvedCluster {
+  return callSync('restore', '--initial-cluster', () => binding.resolveCluster(cluster));
+}
 
 /** WAL and raft snapshot of a new member; `styleVersion` ("3.6") gives the bytes of that version's own tool. */
 export function writeMemberDir(
@@ -14,14 +26,14 @@ export function writeMemberDir(
   return call('restore', memberDir, () => binding.writeMemberDir(memberDir, cluster, styleVersion), options);
 }
 
-/** Members, raft position, and version marks that `targetVersion` could not read, in place. */
-export function seatDb(
-  path: string,
-  cluster: binding.ClusterRequest,
-  targetVersion: string | null,
-  options: NativeOptions = {},
-): Promise<void> {
-  return call('restore', path, () => binding.seatDb(path, cluster, targetVersion), options);
+/** Members, raft position, version marks and alarms, in place. */
+export function seatDb(path: string, seat: binding.SeatRequest, options: NativeOptions = {}): Promise<void> {
+  return call('restore', path, () => binding.seatDb(path, seat), options);
+}
+
+/** Raises the revision in place and marks all below as compacted; returns the new one. */
+export function bumpRevision(path: string, by: bigint, options: NativeOptions = {}): Promise<bigint> {
+  return call('restore', path, () => binding.bumpRevision(path, by), options);
 }
 
 export interface ReplayBaseRequest {
@@ -47,15 +59,14 @@ export interface AssembleRequest {
   readonly base: string;
   /** Leases that the deltas granted. */
   readonly leases: readonly binding.LeaseGrant[];
-  readonly cluster: binding.ClusterRequest;
-  readonly targetVersion: string | null;
+  readonly seat: binding.SeatRequest;
 }
 
 /** Every bucket but `key` becomes the base's again, with the deltas' leases, seated for the new cluster. */
 export function assembleDb(request: AssembleRequest, options: NativeOptions = {}): Promise<void> {
-  const { replayed, base, leases, cluster, targetVersion } = request;
+  const { replayed, base, leases, seat } = request;
   const start = (control: binding.JobControl) =>
-    binding.assembleDb(replayed, base, [...leases], cluster, targetVersion, control);
+    binding.assembleDb(replayed, base, [...leases], seat, control);
   return call('restore', replayed, start, options);
 }
 

@@ -6,27 +6,22 @@ import { RESTORED_FILE } from '../snapshot/restored-mark.js';
 import type { Applied } from './applier.js';
 import type { Base } from './base.js';
 import type { PartDir } from './part-dir.js';
+import type { Seat } from './seat.js';
 import { lstatOrUndefined, type Target } from './target.js';
-
-export interface Cluster {
-  readonly name: string;
-  readonly initialCluster: string;
-  readonly token: string;
-}
 
 /** The restored database in `work`, seated; the base or the replayed copy becomes it. */
 export async function buildDb(
   base: Base,
   applied: Applied | undefined,
-  cluster: Cluster,
+  seat: Seat,
   options: { readonly signal?: AbortSignal | undefined },
 ): Promise<string> {
   if (applied === undefined) {
-    await seatDb(base.path, cluster, null, options);
+    await seatDb(base.path, seat, options);
     return base.path;
   }
   const { dbPath: replayed, leases } = applied;
-  await assembleDb({ replayed, base: base.path, leases, cluster, targetVersion: null }, options);
+  await assembleDb({ replayed, base: base.path, leases, seat }, options);
   return replayed;
 }
 
@@ -35,12 +30,12 @@ export async function buildDirectory(
   target: Target,
   part: PartDir,
   dbPath: string,
-  cluster: Cluster,
+  { cluster, targetVersion }: Seat,
   mark: string,
 ): Promise<ClusterIds> {
   const member = target.isMountPoint ? part.new : join(part.new, 'member');
   await mkdir(join(member, 'snap'), { recursive: true, mode: 0o700 });
-  const ids = await writeMemberDir(member, cluster, null);
+  const ids = await writeMemberDir(member, cluster, targetVersion);
   await rename(dbPath, join(member, 'snap', 'db'));
   await chmod(join(member, 'snap', 'db'), 0o600);
   if (!target.isMountPoint) await writeFile(join(part.new, RESTORED_FILE), mark, { mode: 0o600 });

@@ -1,6 +1,7 @@
 /** The cluster that the restored member belongs to, and the command that starts it. */
+import { isIP } from 'node:net';
 import { BackupError } from '../errors.js';
-import type { Cluster } from './build.js';
+import { type ClusterRequest, resolveCluster } from '../native/index.js';
 
 export interface ClusterFlags {
   readonly name: string;
@@ -9,47 +10,45 @@ export interface ClusterFlags {
   readonly advertisePeerUrls: readonly string[];
 }
 
-/** Names and peer URLs, as in `--initial-cluster`: "m1=http://a:2380,m2=http://b:2380,m1=http://c:2380". */
-export function membersOf(initialCluster: string): ReadonlyMap<string, readonly string[]> {
-  const members = new Map<string, string[]>();
-  for (const item of initialCluster.split(',')) {
-    const equals = item.indexOf('=');
-    const name = item.slice(0, Math.max(equals, 0)).trim();
-    members.set(name, [...(members.get(name) ?? []), item.slice(equals + 1).trim()]);
-  }
-  return members;
+/** Checked; `initialCluster` is free of blanks and empty items, which an etcd would take into a name. */
+export interface Cluster extends ClusterRequest {
+  /** Every member's name. */
+  readonly members: readonly string[];
+  /** Of this member. */
+  readonly peerUrls: readonly string[];
 }
 
-/** As etcd demands it: this member is in the cluster, under the URLs that it advertises. */
+/**
+ * As etcd demands it: names, URLs and token give ids, this member is in the cluster, under the URLs that it advertises.
+ * Stricter than etcd in one point: URLs must be equal as text, where etcd asks a name server whether they mean the same.
+ */
 export function checkCluster(flags: ClusterFlags): Cluster {
-  const urls = membersOf(flags.initialCluster).get(flags.name);
-  if (urls === undefined) {
-    throw new BackupError('USAGE', `has no member "${flags.name}"`, {
-      object: `--initial-cluster ${flags.initialCluster}`,
-      hint: `give --initial-cluster ${flags.name}=URL,… with every member, and --name for this one`,
+  const { name, initialCluster, initialClusterToken: token } = flags;
+  const { members } = resolveCluster({ name, initialCluster, token });
+  const own = members.find((member) => member.name === name)?.peerUrls ?? [];
+  const advertised = flags.advertisePeerUrls.flatMap((text) => text.split(',')).map((url) => url.trim());
+  if (sorted(own) !== sorted(advertised)) {
+    throw new BackupError('USAGE', `differ from those of "${name}" in --initial-cluster (${own.join(',')})`, {
+      object: `--initial-advertise-peer-urls ${advertised.join(',')}`,
+      hint: `give the same URLs in both: --initial-advertise-peer-urls ${shellWord(own.join(','))}`,
     });
   }
-  const advertised = flags.advertisePeerUrls.flatMap((text) => text.split(','));
-  if (sorted(urls) !== sorted(advertised)) {
-    throw new BackupError(
-      'USAGE',
-      `differ from those of "${flags.name}" in --initial-cluster (${urls.join(',')})`,
-      {
-        object: `--initial-advertise-peer-urls ${advertised.join(',')}`,
-        hint: 'give the same URLs in both',
-      },
-    );
-  }
-  return { name: flags.name, initialCluster: flags.initialCluster, token: flags.initialClusterToken };
+  const items = members.flatMap((member) => member.peerUrls.map((url) => `${member.name}=${url}`));
+  return {
+    ...{ name, token, initialCluster: items.join(',') },
+    ...{ members: members.map((member) => member.name), peerUrls: own },
+  };
 }
 
-export function startCommand(flags: ClusterFlags, dataDir: string): string {
-  const peers = flags.advertisePeerUrls.flatMap((text) => text.split(',')).join(',');
+/** Bare: other flags of the etcd (clients, TLS) are not known here. */
+export function startCommand({ name, initialCluster, token, peerUrls }: Cluster, dataDir: string): string {
+  const peers = peerUrls.join(',');
+  const listen = peerUrls.map(listenUrl).join(',');
   const words = [
     'etcd',
-    ...['--name', flags.name, '--data-dir', dataDir],
-    ...['--initial-cluster', flags.initialCluster, '--initial-cluster-token', flags.initialClusterToken],
-    ...['--initial-advertise-peer-urls', peers, '--listen-peer-urls', peers],
+    ...['--name', name, '--data-dir', dataDir],
+    ...['--initial-cluster', initialCluster, '--initial-cluster-token', token],
+    ...['--initial-advertise-peer-urls', peers, '--listen-peer-urls', listen],
   ];
   return words.map(shellWord).join(' ');
 }
@@ -57,6 +56,14 @@ export function startCommand(flags: ClusterFlags, dataDir: string): string {
 /** Quoted only where a shell would change it. */
 export function shellWord(word: string): string {
   return /^[A-Za-z0-9_/:=.,@%+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** etcd listens at addresses only; a name is the network's business. */
+function listenUrl(url: string): string {
+  const [, scheme, host = '', port] = /^(https?):\/\/(.*):(\d+)$/.exec(url) ?? [];
+  const isAddress =
+    scheme === undefined || host === 'localhost' || isIP(host.replace(/^\[(.*)\]$/, '$1')) > 0;
+  return isAddress ? url : `${scheme}://0.0.0.0:${port}`;
 }
 
 function sorted(urls: readonly string[]): string {

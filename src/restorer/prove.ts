@@ -51,7 +51,12 @@ export async function prove(request: ProofRequest): Promise<Proof> {
   return { info, liveKeys, records, hashes: await proveHashes(request, info) };
 }
 
-async function checkWhole({ dbPath, observer, signal }: ProofRequest): Promise<number> {
+/** Structure and history; returns the number of live keys. */
+export async function checkWhole({
+  dbPath,
+  observer,
+  signal,
+}: Pick<ProofRequest, 'dbPath' | 'observer' | 'signal'>): Promise<number> {
   const onProgress = (pages: number) => observer.progress('check result', pages, undefined, 'pages');
   const request = { threads: availableParallelism(), maxFindings: MAX_FINDINGS };
   const structure = await checkDb(dbPath, request, { signal, onProgress });

@@ -8,13 +8,9 @@ export function checkReadable(
   { storageVersion, clusterVersion }: Pick<DbInfo, 'storageVersion' | 'clusterVersion'>,
   binary: EtcdBinary,
 ): void {
-  const marks = [storageVersion, clusterVersion].filter((mark) => mark !== null);
-  const newest = marks.reduce<string | undefined>(
-    (high, mark) => (isNewer(mark, high) ? mark : high),
-    undefined,
-  );
+  const newest = newestVersion([storageVersion, clusterVersion]);
   if (newest === undefined || !isNewer(newest, binary.version)) return;
-  const minor = newest.split('.').slice(0, 2).join('.');
+  const minor = minorOf(newest);
   throw new BackupError(
     'UNSUPPORTED',
     `it is an etcd ${binary.version}, the base was written by an etcd ${minor}`,
@@ -24,6 +20,17 @@ export function checkReadable(
       hint: `give an etcd ${minor} or newer with --etcd-binary`,
     },
   );
+}
+
+export function newestVersion(marks: readonly (string | null)[]): string | undefined {
+  return marks
+    .filter((mark) => mark !== null)
+    .reduce<string | undefined>((high, mark) => (isNewer(mark, high) ? mark : high), undefined);
+}
+
+/** "3.6" of "3.6.16". */
+export function minorOf(version: string): string {
+  return version.split('.').slice(0, 2).join('.');
 }
 
 /** Compares major and minor. */

@@ -1,12 +1,16 @@
 /** What someone reads at 3 a.m. after a restore, as data and as lines. */
 import { formatBytes } from '../base/bytes.js';
-import { membersOf, startCommand } from './cluster.js';
+import type { DbInfo } from '../native/index.js';
+import { startCommand } from './cluster.js';
 import { time } from './refusal.js';
+import { minorOf, newestVersion } from './replay-version.js';
 import type { RestoreRequest, RestoreResult } from './restore.js';
 
 export interface RestoreReport {
   readonly dataDir: string;
   readonly revision: bigint;
+  /** By --bump-revision; undefined without. */
+  readonly raisedRevision: bigint | undefined;
   readonly keys: number;
   readonly base: string;
   readonly deltas: number;
@@ -25,15 +29,18 @@ export interface RestoreReport {
   readonly unknownLeases: { readonly leases: number; readonly keys: number };
   readonly notes: readonly string[];
   readonly command: string;
+  /** What must start it, such as "3.6 or newer"; undefined when nothing says so. */
+  readonly etcdVersion: string | undefined;
   readonly elapsedMs: number;
   readonly childPeakBytes: number | undefined;
 }
 
 export function reportOf(request: RestoreRequest, result: RestoreResult): RestoreReport {
-  const { target, plan, base, applied, proof, ids, before, lostUpTo, elapsedMs } = result;
+  const { target, plan, base, applied, proof, cluster, ids, before, lostUpTo, elapsedMs } = result;
   return {
     dataDir: target.dataDir,
     revision: plan.revision,
+    raisedRevision: result.raisedRevision,
     keys: proof.liveKeys,
     base: base.object.name.text,
     deltas: plan.deltas.length,
@@ -45,10 +52,11 @@ export function reportOf(request: RestoreRequest, result: RestoreResult): Restor
     oldDirectory: before,
     clusterId: ids.clusterId,
     memberId: ids.memberId,
-    members: [...membersOf(request.initialCluster).keys()],
+    members: cluster.members,
     unknownLeases: result.unknownLeases,
     notes: notesOf(result),
-    command: startCommand(request, target.dataDir),
+    command: startCommand(cluster, target.dataDir),
+    etcdVersion: etcdVersionOf(request, proof.info),
     elapsedMs,
     childPeakBytes: applied?.childPeakBytes,
   };
@@ -58,7 +66,7 @@ export function reportLines(report: RestoreReport): string[] {
   const { dataDir, revision, keys, deltas, members } = report;
   const others =
     members.length > 1
-      ? `restore each of ${members.join(', ')} from the same backup, with its own --name`
+      ? `restore each of ${members.join(', ')} from the same backup, with its own --name and --initial-advertise-peer-urls and all else the same`
       : 'wipe or restore every other member of the old cluster';
   return [
     `Restored ${dataDir} to revision ${revision}: ${keys} keys, from ${report.base} and ${deltas} deltas (${report.events} events).`,
@@ -67,8 +75,9 @@ export function reportLines(report: RestoreReport): string[] {
     report.oldDirectory === undefined
       ? 'There was no old directory.'
       : `The old directory is kept as ${report.oldDirectory}; remove it when it is no longer needed.`,
+    ...raisedLine(report),
     ...report.notes.map((note) => `Note: ${note}.`),
-    'Start it with:',
+    `Start it with${report.etcdVersion === undefined ? '' : ` etcd ${report.etcdVersion}`}, and the flags for clients and TLS that it had:`,
     `  ${report.command}`,
     `No member of the old cluster may join it: ${others}.`,
     `Took ${(report.elapsedMs / 1000).toFixed(1)} s${report.childPeakBytes === undefined ? '' : `; the replaying etcd used up to ${formatBytes(report.childPeakBytes)}`}.`,
@@ -79,6 +88,23 @@ function lostLine({ lostUpTo, revision }: RestoreReport): string {
   if (lostUpTo !== undefined)
     return `LOST: revisions ${revision + 1n}-${lostUpTo}, and what was written after them and is in no backup.`;
   return 'What was written after it is in no backup.';
+}
+
+function raisedLine({ revision, raisedRevision }: RestoreReport): string[] {
+  if (raisedRevision === undefined) return [];
+  return [
+    `Raised to revision ${raisedRevision}: etcd counts on from there and answers all below as compacted. Above ${revision} it holds no events.`,
+  ];
+}
+
+/** Marks that an older etcd refuses to start on. */
+function etcdVersionOf(
+  { etcdVersion }: Pick<RestoreRequest, 'etcdVersion'>,
+  { storageVersion, clusterVersion }: Pick<DbInfo, 'storageVersion' | 'clusterVersion'>,
+): string | undefined {
+  if (etcdVersion !== undefined) return etcdVersion;
+  const newest = newestVersion([storageVersion, clusterVersion]);
+  return newest === undefined ? undefined : `${minorOf(newest)} or newer`;
 }
 
 function hashLine({ provenHashes }: RestoreReport): string {
@@ -108,10 +134,13 @@ function notesOf({ base, proof, plan, unknownLeases }: RestoreResult): string[] 
         : `; changes of users and roles after revision ${base.info.revision} are not in deltas`;
     notes.push(`authentication is on, as in the full${since}`);
   }
+  const alarms = [...new Set(base.info.alarms)].join(', ');
   if (proof.info.alarms.length > 0) {
     notes.push(
-      `alarm ${proof.info.alarms.join(', ')} is set, as in the full: etcd refuses writes until \`etcdctl alarm disarm\``,
+      `alarm ${alarms} is set, as in the full: etcd refuses writes until \`etcdctl alarm disarm\`, or restore with --clear-alarms`,
     );
+  } else if (alarms !== '') {
+    notes.push(`alarm ${alarms} was set in the full and is cleared`);
   }
   return notes;
 }

@@ -16,9 +16,9 @@ import type { StoreSettings } from '../store/registry.js';
 import type { Store } from '../store/store.js';
 import type { Applied, Applier } from './applier.js';
 import type { Base } from './base.js';
-import { buildDb, buildDirectory, type Cluster } from './build.js';
+import { buildDb, buildDirectory } from './build.js';
 import { type Choice, Chooser } from './choose.js';
-import { checkCluster } from './cluster.js';
+import { type Cluster, checkCluster } from './cluster.js';
 import { isDamage } from './damage.js';
 import { diskFault } from './disk-fault.js';
 import { EmbeddedApplier } from './embedded-applier.js';
@@ -26,8 +26,9 @@ import type { RestoreObserver } from './observer.js';
 import { checkStale, type OldMember, takeOldMember } from './old-member.js';
 import { PartDir, settleLeftover } from './part-dir.js';
 import { planByName } from './plan-by-name.js';
-import { type Proof, prove } from './prove.js';
+import { type Proof, type ProofRequest, prove } from './prove.js';
 import { checkReadable } from './replay-version.js';
+import { raiseRevision, type Seat, seatOf } from './seat.js';
 import { checkSpace, spaceNeed } from './space.js';
 import { type SwapOptions, swapIn } from './swap.js';
 import { locateTarget, type Target } from './target.js';
@@ -51,7 +52,10 @@ export interface RestoreResult {
   readonly base: Base;
   readonly applied: Applied | undefined;
   readonly proof: Proof;
+  readonly cluster: Cluster;
   readonly ids: ClusterIds;
+  /** By `--bump-revision`; undefined without. */
+  readonly raisedRevision: bigint | undefined;
   readonly unknownLeases: UnknownLeases;
   /** Where the old directory is now; undefined when there was none. */
   readonly before: string | undefined;
@@ -82,12 +86,14 @@ class Restore {
   readonly #startedMs = Date.now();
   readonly #request: RestoreRequest;
   readonly #cluster: Cluster;
+  readonly #seat: Seat;
   readonly #target: Target;
   #binary: EtcdBinary | undefined;
 
   constructor(request: RestoreRequest, cluster: Cluster, target: Target) {
     this.#request = request;
     this.#cluster = cluster;
+    this.#seat = seatOf(request, cluster);
     this.#target = target;
   }
 
@@ -125,9 +131,13 @@ class Restore {
     const chooser = new Chooser(objects, source, this.#request, { skipHashCheck, observer, signal });
     const { choice, applied } = await this.#applyChosen(chooser, part, pool, old);
     const { plan, base, lostUpTo } = choice;
-    const dbPath = await buildDb(base, applied, this.#cluster, { signal });
-    const proof = await this.#prove(dbPath, choice, applied, objects);
+    const dbPath = await buildDb(base, applied, this.#seat, { signal });
+    const toProve = this.#toProve(dbPath, choice, applied, objects);
+    const proof = await prove(toProve);
     const unknown = await unknownLeases(dbPath, { signal });
+    const { bumpRevision } = this.#request;
+    const raisedRevision =
+      bumpRevision === undefined ? undefined : await raiseRevision(toProve, bumpRevision, proof.liveKeys);
     const restoredAtMs = Date.now();
     const mark = formatRestoredMark({
       id: randomUUID(),
@@ -135,7 +145,7 @@ class Restore {
       revision: plan.revision,
       restoredAtMs,
     });
-    const ids = await buildDirectory(this.#target, part, dbPath, this.#cluster, mark);
+    const ids = await buildDirectory(this.#target, part, dbPath, this.#seat, mark);
     await syncTree(part.new);
     signal?.throwIfAborted();
     const before = await swapIn(this.#target, {
@@ -151,7 +161,9 @@ class Restore {
       base,
       applied,
       proof,
+      cluster: this.#cluster,
       ids,
+      raisedRevision,
       unknownLeases: unknown,
       before,
       old,
@@ -231,18 +243,18 @@ class Restore {
     return new EmbeddedApplier(binary);
   }
 
-  #prove(
+  #toProve(
     dbPath: string,
     { plan, base }: Choice,
     applied: Applied | undefined,
     objects: readonly StoredSnapshot[],
-  ): Promise<Proof> {
+  ): ProofRequest {
     const { observer, signal } = this.#request;
-    return prove({
+    return {
       ...{ dbPath, objects, observer, signal },
       baseRevision: base.info.revision,
       revision: plan.revision,
       checkpoints: applied?.checkpoints ?? [],
-    });
+    };
   }
 }

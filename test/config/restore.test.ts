@@ -30,6 +30,8 @@ test.each([
   [{ 'to-time': ['2026-11-30T03:12:00Z'], 'to-revision': ['7'] }, '--to-revision, --to-time: only one'],
   [{ 'bump-revision': ['7'] }, '--bump-revision, --mark-compacted: go together'],
   [{ 'mark-compacted': ['true'] }, '--bump-revision, --mark-compacted: go together'],
+  [{ 'etcd-version': ['3.8'] }, '--etcd-version: "3.8": expected 3.4, 3.5, 3.6 or 3.7'],
+  [{ 'etcd-version': ['3'] }, '--etcd-version: "3": expected 3.4, 3.5, 3.6 or 3.7'],
 ])('%j is refused', (typed, message) => {
   expect(() => parseRestoreConfig(given(typed as Record<string, string[]>))).toThrow(message);
 });
@@ -54,4 +56,11 @@ test.each([
   ['2026-11-30t03:12z', Date.UTC(2026, 10, 30, 3, 12)],
 ])('the time %s is read', (typed, timeMs) => {
   expect(parseRestoreConfig(given({ 'to-time': [typed] }))).toMatchObject({ toTimeMs: timeMs });
+});
+
+test.each([
+  ['3.6', '3.6'],
+  ['v3.4.23', '3.4'],
+])('--etcd-version %s is etcd %s', (typed, version) => {
+  expect(parseRestoreConfig(given({ 'etcd-version': [typed] }))).toMatchObject({ etcdVersion: version });
 });

@@ -43,6 +43,7 @@ export async function requestFor(
     unknownLeaseTtlSeconds: undefined,
     bumpRevision: undefined,
     clearAlarms: false,
+    etcdVersion: undefined,
     skipHashCheck: false,
     etcdBinary: etcdBinary(version),
     maxFetchers: 6,

@@ -2,7 +2,7 @@
 
 use crate::control::JobControl;
 use crate::convert::{bigint, hex, to_number};
-use crate::error::{Failure, Outcome};
+use crate::error::{Failure, Outcome, SyncError};
 use crate::job;
 use bbolt::Db;
 use etcd_data::leases::Lease;
@@ -30,6 +30,33 @@ pub struct ClusterIds {
     pub member_id: String,
 }
 
+/// A member of a cluster to be.
+#[napi(object)]
+pub struct ResolvedMember {
+    pub id: String,
+    pub name: String,
+    /// Sorted.
+    pub peer_urls: Vec<String>,
+}
+
+/// A cluster that etcd would accept.
+#[napi(object)]
+pub struct ResolvedCluster {
+    pub ids: ClusterIds,
+    /// In the order in which they were given.
+    pub members: Vec<ResolvedMember>,
+}
+
+/// How a database is seated in its new cluster.
+#[napi(object, use_nullable = true)]
+pub struct SeatRequest {
+    pub cluster: ClusterRequest,
+    /// Version that will open it, such as 3.6, when known: marks that are newer are dropped.
+    pub target_version: Option<String>,
+    /// Start without the alarms that are there.
+    pub clear_alarms: bool,
+}
+
 /// A granted lease.
 #[napi(object)]
 pub struct LeaseGrant {
@@ -49,6 +76,52 @@ fn target_style(version: Option<&String>) -> Outcome<Option<Style>> {
     Ok(version
         .map(|version| Style::from_version(version))
         .transpose()?)
+}
+
+/// A [`SeatRequest`], read.
+pub struct Seating {
+    cluster: Cluster,
+    target: Option<Style>,
+    clear_alarms: bool,
+}
+
+impl Seating {
+    pub fn read(request: &SeatRequest) -> Outcome<Self> {
+        Ok(Self {
+            cluster: spec(&request.cluster)?.resolve()?,
+            target: target_style(request.target_version.as_ref())?,
+            clear_alarms: request.clear_alarms,
+        })
+    }
+
+    pub fn seat(&self) -> Seat<'_> {
+        Seat {
+            cluster: &self.cluster,
+            target: self.target,
+            clear_alarms: self.clear_alarms,
+        }
+    }
+}
+
+/// What etcd will make of the request; USAGE names what it would refuse. Of no cost, on the calling thread.
+#[napi]
+pub fn resolve_cluster(cluster: ClusterRequest) -> Result<ResolvedCluster, SyncError> {
+    let spec = spec(&cluster)?;
+    let resolved = spec.resolve().map_err(Failure::from)?;
+    let given = spec
+        .initial_cluster
+        .iter()
+        .filter_map(|(name, _)| resolved.members.iter().find(|member| member.name == *name));
+    Ok(ResolvedCluster {
+        ids: ids(&resolved),
+        members: given
+            .map(|member| ResolvedMember {
+                id: member.hex_id(),
+                name: member.name.clone(),
+                peer_urls: member.peer_urls.clone(),
+            })
+            .collect(),
+    })
 }
 
 fn ids(cluster: &Cluster) -> ClusterIds {
@@ -77,24 +150,28 @@ pub fn write_member_dir<'env>(
     })
 }
 
-/// Seats a database in place: members, raft position, and version marks that `targetVersion` could not read. Own thread.
+/// Seats a database in place: members, raft position, version marks, alarms. Own thread.
 #[napi(ts_return_type = "Promise<void>")]
 pub fn seat_db<'env>(
     env: &'env Env,
     path: String,
-    cluster: ClusterRequest,
-    target_version: Option<String>,
+    seat: SeatRequest,
 ) -> napi::Result<Object<'env>> {
     job::spawn(env, "seat-db", move || {
-        let cluster = spec(&cluster)?.resolve()?;
-        let target = target_style(target_version.as_ref())?;
-        Ok(etcd_data::seat(
-            Path::new(&path),
-            &Seat {
-                target,
-                ..Seat::new(&cluster)
-            },
-        )?)
+        let seating = Seating::read(&seat)?;
+        Ok(etcd_data::seat(Path::new(&path), &seating.seat())?)
+    })
+}
+
+/// Raises the revision of a database in place and marks all below as compacted. Returns the new revision. Own thread.
+#[napi(ts_return_type = "Promise<bigint>")]
+pub fn bump_revision<'env>(env: &'env Env, path: String, by: BigInt) -> napi::Result<Object<'env>> {
+    let (_, by, exact) = by.get_u64();
+    job::spawn(env, "bump-revision", move || {
+        if !exact {
+            return Err(Failure::internal("bump-revision: not a 64-bit number"));
+        }
+        Ok(bigint(etcd_data::bump_revision(Path::new(&path), by)?))
     })
 }
 
@@ -138,8 +215,7 @@ pub fn assemble_db<'env>(
     replayed: String,
     base: String,
     leases: Vec<LeaseGrant>,
-    cluster: ClusterRequest,
-    target_version: Option<String>,
+    seat: SeatRequest,
     control: &JobControl,
 ) -> napi::Result<Object<'env>> {
     let cancel = control.cancel_token();
@@ -148,17 +224,12 @@ pub fn assemble_db<'env>(
         .map(|lease| Lease::granted(lease.id.get_i64().0, lease.ttl_seconds.get_i64().0));
     let leases: Vec<Lease> = grants.collect();
     job::spawn(env, "assemble", move || {
-        let cluster = spec(&cluster)?.resolve()?;
-        let target = target_style(target_version.as_ref())?;
-        let seat = Seat {
-            target,
-            ..Seat::new(&cluster)
-        };
+        let seating = Seating::read(&seat)?;
         Ok(etcd_data::assemble(
             Path::new(&replayed),
             Path::new(&base),
             &leases,
-            &seat,
+            &seating.seat(),
             &cancel,
         )?)
     })

@@ -13,7 +13,7 @@ use crate::lease_merge::write_leases;
 use crate::leases::{LEASE_BUCKET, Lease};
 use crate::meta::{FINISHED_COMPACT, META_BUCKET, SCHEDULED_COMPACT};
 use crate::records::KEY_BUCKET;
-use crate::seat::{Schema, Seat, bumped_revision};
+use crate::seat::{Schema, Seat};
 use crate::small_bucket::read_small;
 
 /// Records piped between two looks at the cancel flag.
@@ -38,7 +38,6 @@ pub fn assemble(
         }
     }
     schema.seat(seat);
-    let bumped = bumped_revision(appender.db(), seat.bump_revision)?;
     drop_other_buckets(&mut appender, &base)?;
     for (name, _) in base.buckets()? {
         let written_below = Schema::BUCKETS.contains(&name.as_slice())
@@ -48,7 +47,7 @@ pub fn assemble(
         }
     }
     write_leases(&mut appender, &base, extra_leases, |lease| lease)?;
-    schema.write(&mut appender, bumped)?;
+    schema.write(&mut appender)?;
     appender.commit()?;
     Ok(())
 }

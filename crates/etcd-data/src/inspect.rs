@@ -68,7 +68,6 @@ pub struct LastRecord {
 pub fn inspect(db: &Db, cancel: &Cancel) -> Result<DbInfo> {
     let meta = Meta::read(db)?;
     let range = record_range(db)?;
-    let last_main = range.map_or(0, |(_, last)| last.main);
     let mut leases = 0u64;
     for_each_lease(db, &mut |_| {
         leases = leases.saturating_add(1);
@@ -82,7 +81,7 @@ pub fn inspect(db: &Db, cancel: &Cancel) -> Result<DbInfo> {
     Ok(DbInfo {
         page_size: db.page_size(),
         data_bytes: db.high_water().saturating_mul(u64::from(db.page_size())),
-        revision: last_main.max(meta.removed_up_to()).max(1),
+        revision: meta.store_revision(range.map(|(_, last)| last)),
         compact_revision: meta.compact_revision(),
         scheduled_compact_revision: meta.removed_up_to(),
         consistent_index: meta.consistent_index,

@@ -3,6 +3,7 @@
 pub mod alarms;
 pub mod assemble;
 pub mod auth;
+pub mod bump;
 pub mod copy;
 pub mod error;
 pub mod fingerprint;
@@ -31,6 +32,7 @@ pub mod unknown_leases;
 pub mod version_marks;
 
 pub use assemble::assemble;
+pub use bump::bump_revision;
 pub use error::{Error, Result};
 pub use hash_kv::{HashKv, hash_kv, hash_kv_latest};
 pub use inspect::{DbInfo, LastRecord, inspect};

@@ -10,7 +10,7 @@
 use bbolt::Db;
 
 use crate::error::{Error, Result};
-use crate::revision::RecordKey;
+use crate::revision::{RecordKey, Revision};
 
 /// The bucket's name.
 pub const META_BUCKET: &[u8] = b"meta";
@@ -72,6 +72,15 @@ impl Meta {
         self.finished_compact
             .max(self.scheduled_compact)
             .unwrap_or(NEVER_COMPACTED)
+    }
+
+    /// The store's revision at boot: the last record's, or a compaction's beyond it (a deletion that was compacted away
+    /// leaves no record), at least 1.
+    #[must_use]
+    pub fn store_revision(&self, last: Option<Revision>) -> i64 {
+        last.map_or(1, |last| last.main)
+            .max(self.removed_up_to())
+            .max(1)
     }
 }
 

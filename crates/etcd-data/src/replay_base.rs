@@ -55,7 +55,7 @@ pub fn prepare_replay_base(
     let extra: Vec<Lease> = seat.extra_leases.iter().map(|id| lasting(*id)).collect();
 
     let mut appender = Appender::open(to)?;
-    schema.write(&mut appender, None)?;
+    schema.write(&mut appender)?;
     write_small(&mut appender, AUTH_BUCKET, &auth)?;
     write_leases(&mut appender, &base, &extra, |lease| lasting(lease.id))?;
     appender.commit()?;

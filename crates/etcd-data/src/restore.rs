@@ -9,6 +9,7 @@ use std::path::Path;
 
 use bbolt::Cancel;
 
+use crate::bump::bump_revision;
 use crate::copy::copy_db;
 use crate::error::{Error, Result};
 use crate::member_dir::{Cluster, ClusterSpec, Style, write_member_dir};
@@ -68,9 +69,11 @@ pub fn restore_snapshot(
             cluster: &cluster,
             target: options.target,
             clear_alarms: options.clear_alarms,
-            bump_revision: options.bump_revision,
         },
     )?;
+    if let Some(by) = options.bump_revision {
+        bump_revision(&db, by)?;
+    }
     File::open(&db)
         .and_then(|file| file.sync_all())
         .map_err(|e| Error::io("sync", &db, e))?;

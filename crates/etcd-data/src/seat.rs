@@ -10,12 +10,10 @@ use std::path::Path;
 use bbolt::{Appender, Db};
 
 use crate::alarms::ALARM_BUCKET;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::member_dir::{Cluster, RESTORE_TERM, Style};
 use crate::members::{CLUSTER_BUCKET, CLUSTER_VERSION, MEMBERS_BUCKET, MEMBERS_REMOVED_BUCKET};
-use crate::meta::{CONSISTENT_INDEX, META_BUCKET, SCHEDULED_COMPACT, STORAGE_VERSION, TERM};
-use crate::records::{KEY_BUCKET, record_range};
-use crate::revision::Revision;
+use crate::meta::{CONSISTENT_INDEX, META_BUCKET, STORAGE_VERSION, TERM};
 use crate::small_bucket::{SmallBucket, read_small, write_small};
 use crate::version_marks::target_fixups;
 
@@ -28,8 +26,6 @@ pub struct Seat<'a> {
     pub target: Option<Style>,
     /// Start without alarms; by default they stay, as with etcdutl.
     pub clear_alarms: bool,
-    /// `--bump-revision` with `--mark-compacted`: revisions jump by this, and watchers below are told to start again.
-    pub bump_revision: Option<u64>,
 }
 
 impl<'a> Seat<'a> {
@@ -40,7 +36,6 @@ impl<'a> Seat<'a> {
             cluster,
             target: None,
             clear_alarms: false,
-            bump_revision: None,
         }
     }
 }
@@ -50,8 +45,7 @@ pub fn seat(path: &Path, seat: &Seat<'_>) -> Result<()> {
     let mut appender = Appender::open(path)?;
     let mut small = Schema::read(appender.db())?;
     small.seat(seat);
-    let bump = bumped_revision(appender.db(), seat.bump_revision)?;
-    small.write(&mut appender, bump)?;
+    small.write(&mut appender)?;
     appender.commit()?;
     Ok(())
 }
@@ -107,13 +101,7 @@ impl Schema {
         }
     }
 
-    /// Writes all of it; with a bumped revision also its placeholder and the compaction that hides what is below.
-    pub(crate) fn write(mut self, appender: &mut Appender, bumped: Option<Revision>) -> Result<()> {
-        if let Some(revision) = bumped {
-            self.meta
-                .insert(SCHEDULED_COMPACT.to_vec(), revision.to_key().to_vec());
-            appender.extend_bucket(KEY_BUCKET, |out| out.put(&revision.to_key(), &[]))?;
-        }
+    pub(crate) fn write(self, appender: &mut Appender) -> Result<()> {
         let buckets = [
             &self.meta,
             &self.cluster,
@@ -144,21 +132,5 @@ impl Schema {
         if fixups.drop_cluster_version {
             self.cluster.remove(CLUSTER_VERSION);
         }
-    }
-}
-
-/// Last main revision plus the jump, sub 0, as etcdutl counts.
-pub(crate) fn bumped_revision(db: &Db, bump: Option<u64>) -> Result<Option<Revision>> {
-    let Some(bump) = bump else { return Ok(None) };
-    let last = record_range(db)?.map_or(1, |(_, last)| last.main);
-    match i64::try_from(bump)
-        .ok()
-        .filter(|bump| *bump > 0)
-        .and_then(|bump| last.checked_add(bump))
-    {
-        Some(main) => Ok(Some(Revision::new(main, 0))),
-        None => Err(Error::Usage {
-            what: format!("bump-revision {bump}: give at least 1, and stay below 2^63"),
-        }),
     }
 }

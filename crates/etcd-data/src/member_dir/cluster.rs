@@ -3,6 +3,8 @@
 //! member id  = first 8 bytes BE of sha1(sorted peer URLs, joined without a separator | token)
 //! cluster id = first 8 bytes BE of sha1(member ids as u64 BE, ascending)
 
+use std::net::Ipv6Addr;
+
 use sha1::{Digest, Sha1};
 
 use crate::error::{Error, Result};
@@ -55,15 +57,20 @@ impl ClusterSpec {
         }
     }
 
-    /// Reads the value of `--initial-cluster`: `name=url,name=url,…`; a name that occurs again adds a URL.
+    /// Reads the value of `--initial-cluster`: `name=url,name=url,…`; a name that occurs again adds a URL. Empty items are
+    /// skipped, as etcd does; blanks around names and URLs too, which etcd would take into the name.
     pub fn parse(name: &str, initial_cluster: &str, token: &str) -> Result<Self> {
         let mut members: Vec<(String, Vec<String>)> = Vec::new();
-        for item in initial_cluster.split(',').map(str::trim) {
-            let (member, url) = item.split_once('=').ok_or_else(|| {
-                usage(format!(
-                    "initial-cluster: \"{item}\" is not of the form name=url"
-                ))
-            })?;
+        let items = initial_cluster.split(',').map(str::trim);
+        for item in items.filter(|item| !item.is_empty()) {
+            let (member, url) = item
+                .split_once('=')
+                .map(|(member, url)| (member.trim(), url.trim()))
+                .ok_or_else(|| {
+                    usage(format!(
+                        "initial-cluster: \"{item}\" is not of the form name=url"
+                    ))
+                })?;
             match members.iter_mut().find(|(known, _)| known == member) {
                 Some((_, urls)) => urls.push(url.to_owned()),
                 None => members.push((member.to_owned(), vec![url.to_owned()])),
@@ -182,24 +189,41 @@ fn check_peer_url(url: &str) -> Result<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
         return wrong("give scheme://host:port");
     };
-    match scheme {
-        "unix" | "unixs" => {}
-        "http" | "https" => {
-            if rest.contains('/') {
-                return wrong("must not contain a path");
-            }
-            let port = rest.rsplit_once(':').map(|(_, port)| port);
-            if port.is_none_or(|port| port.parse::<u16>().is_err()) {
-                return wrong("must end in host:port");
-            }
-        }
-        _ => return wrong("scheme must be http, https, unix or unixs"),
-    }
     let plain = |c: char| c.is_ascii_graphic() && !"\"<>\\^`{|}%?#@".contains(c);
-    if rest.is_empty() || !rest.chars().all(plain) {
+    if !rest.chars().all(plain) {
         return wrong("contains characters that do not belong in a host");
     }
-    Ok(url.to_owned())
+    match scheme {
+        "unix" | "unixs" if rest.is_empty() => wrong("has no socket"),
+        "unix" | "unixs" => Ok(url.to_owned()),
+        "http" | "https" => match wrong_host(rest) {
+            Some(what) => wrong(what),
+            None => Ok(url.to_owned()),
+        },
+        _ => wrong("scheme must be http, https, unix or unixs"),
+    }
+}
+
+fn wrong_host(host_and_port: &str) -> Option<&'static str> {
+    if host_and_port.contains('/') {
+        return Some("must not contain a path");
+    }
+    let host_only = host_and_port.ends_with(']');
+    let Some((host, port)) = host_and_port.rsplit_once(':').filter(|_| !host_only) else {
+        return Some("must end in host:port");
+    };
+    let is_port = port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    let bracketed = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    match bracketed {
+        Some(address) if address.parse::<Ipv6Addr>().is_err() => {
+            Some("what is in brackets is no IPv6 address")
+        }
+        None if host.contains(':') => Some("put an IPv6 address in brackets: http://[::1]:2380"),
+        None if host.contains(['[', ']']) => Some("brackets are for a whole IPv6 address"),
+        _ => (!is_port).then_some("must end in host:port"),
+    }
 }
 
 fn refuse_shared_urls(members: &[Member]) -> Result<()> {
@@ -287,6 +311,56 @@ mod tests {
                 .contains("host:port")
         );
         assert!(resolve("m1", "m1").unwrap_err().contains("name=url"));
+        assert!(resolve("m1", " ,").unwrap_err().contains("1 to 100"));
+        assert!(
+            resolve("m1", "m1=http://a:1,m1=http://a:1")
+                .unwrap_err()
+                .contains("given twice")
+        );
+        assert!(
+            resolve("m1", "=http://a:1")
+                .unwrap_err()
+                .contains("not a usable member name")
+        );
+        for (url, why) in [
+            ("http://::1:2380", "in brackets"),
+            ("http://fe80::1:2380", "in brackets"),
+            ("http://[::1]", "host:port"),
+            ("http://[::g]:1", "no IPv6 address"),
+            ("http://a[b]:1", "whole IPv6 address"),
+            ("http://a:+1", "host:port"),
+            ("http://a:65536", "host:port"),
+            ("http://a:", "host:port"),
+            ("http://", "host:port"),
+            ("unix://", "no socket"),
+            ("http://ä:1", "do not belong"),
+            ("http://a b:1", "do not belong"),
+        ] {
+            let found = resolve("m1", &format!("m1={url}")).unwrap_err();
+            assert!(found.contains(why) && found.contains(url), "{url}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_etcd_takes_is_taken() {
+        for cluster in [
+            "m1=http://[::1]:2380",
+            "m1=https://[2001:db8::7]:2380,m2=https://[2001:db8::8]:2380",
+            "m1=unix://m1.sock:1",
+            "m1=unixs:///run/etcd/m1.sock",
+            "m1=https://etcd-0.etcd.kube-system.svc:2380",
+            " m1 = http://a:1 ,, m2=http://b:1, ",
+        ] {
+            let resolved = ClusterSpec::parse("m1", cluster, "t").and_then(|spec| spec.resolve());
+            assert!(resolved.is_ok(), "{cluster}: {resolved:?}");
+            assert!(
+                resolved
+                    .unwrap()
+                    .members
+                    .iter()
+                    .all(|m| m.name.trim() == m.name)
+            );
+        }
     }
 
     #[test]
