@@ -44,7 +44,6 @@ async function snapshot(context: CommandContext): Promise<void> {
 const STAGES = {
   stream: ['streaming the snapshot', 'bytes'],
   check: ['checking the database', 'pages'],
-  digest: ['digesting the keys', 'events'],
   upload: ['storing the full', 'bytes'],
 } as const;
 

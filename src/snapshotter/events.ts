@@ -4,7 +4,7 @@
  */
 import type { BackupError } from '../errors.js';
 
-export type FullStage = 'stream' | 'check' | 'digest' | 'upload';
+export type FullStage = 'stream' | 'check' | 'upload';
 
 export type SnapshotterEvent =
   /** How this run begins, and why. */

@@ -72,13 +72,11 @@ export async function takeFull(options: FullOptions): Promise<TakenFull> {
     const raw = dir.file('snapshot.db');
     const packed = dir.file('snapshot.packed');
     const { stream, taken } = await receive(raw, packed, options, status.dbSizeBytes);
-    await checkSound(raw, stream, options);
-    const info = await inspectDb(raw, { signal: options.signal });
-    const origin = await compareWithChain(raw, info, options);
+    const content = await readContent(raw, stream, options);
     const manifest = {
-      ...describe(status, stream, taken, info),
-      ...(await digest(raw, info, options)),
-      ...origin,
+      ...describe(status, stream, taken, content.info),
+      ...content.hash,
+      ...content.origin,
       restoredFrom: options.restoredFrom,
       endedAtMs: Date.now(),
     };
@@ -121,6 +119,22 @@ async function limited<T>(
   const hint = 'give a longer --etcd-snapshot-timeout, or 0 for none';
   const reason = () => new BackupError('TIMEOUT', `not done after ${ms / 1000} s`, { op: 'snapshot', hint });
   return withTimeout({ ms, reason, signal }, job);
+}
+
+/** Side by side, since each reads the whole file. Damage is told before what could not be read because of it. */
+async function readContent(raw: string, stream: SnapshotStream, options: FullOptions) {
+  const read = async () => {
+    const info = await inspectDb(raw, { signal: options.signal });
+    return {
+      info,
+      origin: await compareWithChain(raw, info, options),
+      hash: await digest(raw, info, options),
+    };
+  };
+  const [sound, content] = await Promise.allSettled([checkSound(raw, stream, options), read()]);
+  if (sound.status === 'rejected') throw sound.reason;
+  if (content.status === 'rejected') throw content.reason;
+  return content.value;
 }
 
 /** A stream can be whole and yet hold a damaged database: what etcd itself serves from (hazard 21). */
@@ -169,14 +183,9 @@ function describe(status: EndpointStatus, stream: SnapshotStream, taken: TakenSn
   };
 }
 
-async function digest(
-  raw: string,
-  info: DbInfo,
-  { observe, signal }: FullOptions,
-): Promise<Pick<Manifest, 'hashKv'>> {
+async function digest(raw: string, info: DbInfo, { signal }: FullOptions): Promise<Pick<Manifest, 'hashKv'>> {
   const { revision, compactRevision } = info;
-  const onProgress = (done: number) => observe({ kind: 'full-progress', stage: 'digest', done });
-  const answer = await hashKv(raw, { revision, compactRevision }, { signal, onProgress });
+  const answer = await hashKv(raw, { revision, compactRevision }, { signal });
   if (!answer.comparable) return {};
   return { hashKv: { hash: answer.hash, revision, compactRevision: answer.compactRevision } };
 }

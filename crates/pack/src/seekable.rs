@@ -1,35 +1,38 @@
 use crate::{Error, Result};
 use std::io::{self, Write};
-use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
+use zstd::bulk::Compressor;
+use zstd::stream::raw::CParameter;
+use zstd::zstd_safe::compress_bound;
 
 /// Plain bytes of a frame: what has to be decompressed to reach any byte.
 pub const FRAME_BYTES: usize = 4 * 1024 * 1024;
-const OUT_BYTES: usize = 128 * 1024;
 const LEVEL: i32 = 1;
 const SKIPPABLE_MAGIC: u32 = 0x184D_2A5E;
 const SEEKABLE_MAGIC: u32 = 0x8F92_EAB1;
 
-/// Writes zstd's seekable format; layout in the crate's head. Memory: one frame plus the encoder's state.
+/// Writes zstd's seekable format; layout in the crate's head. Memory: one frame, plain and packed, and the
+/// compressor's state. A frame is compressed in one call: fed in pieces, zstd copies it into a window of its own and
+/// searches that more slowly.
 pub struct SeekableWriter<W> {
     inner: W,
-    encoder: Encoder<'static>,
+    compressor: Compressor<'static>,
     frame: Vec<u8>,
-    out: Vec<u8>,
+    packed: Vec<u8>,
     /// Packed and plain bytes of each frame: 8 bytes per 4 MiB.
     table: Vec<(u32, u32)>,
 }
 
 impl<W: Write> SeekableWriter<W> {
     pub fn new(inner: W) -> Result<Self> {
-        let mut encoder = Encoder::new(LEVEL).map_err(Error::io("zstd"))?;
-        encoder
+        let mut compressor = Compressor::new(LEVEL).map_err(Error::io("zstd"))?;
+        compressor
             .set_parameter(CParameter::ChecksumFlag(true))
             .map_err(Error::io("zstd"))?;
         Ok(Self {
             inner,
-            encoder,
+            compressor,
             frame: Vec::with_capacity(FRAME_BYTES),
-            out: vec![0; OUT_BYTES],
+            packed: Vec::with_capacity(compress_bound(FRAME_BYTES)),
             table: Vec::new(),
         })
     }
@@ -57,30 +60,11 @@ impl<W: Write> SeekableWriter<W> {
         if self.frame.is_empty() {
             return Ok(());
         }
-        self.encoder.reinit()?;
-        self.encoder
-            .set_pledged_src_size(Some(self.frame.len() as u64))?;
-        let mut packed: u32 = 0;
-        let mut input = InBuffer::around(self.frame.as_slice());
-        let mut ending = false;
-        loop {
-            let mut output = OutBuffer::around(self.out.as_mut_slice());
-            let hint = if ending || input.pos() == self.frame.len() {
-                ending = true;
-                self.encoder.finish(&mut output, true)?
-            } else {
-                self.encoder.run(&mut input, &mut output)?;
-                1
-            };
-            let bytes = output.as_slice();
-            packed = packed.saturating_add(u32::try_from(bytes.len()).map_err(io::Error::other)?);
-            self.inner.write_all(bytes)?;
-            if ending && hint == 0 {
-                break;
-            }
-        }
+        self.compressor
+            .compress_to_buffer(&self.frame, &mut self.packed)?;
+        self.inner.write_all(&self.packed)?;
         self.table.push((
-            packed,
+            u32::try_from(self.packed.len()).map_err(io::Error::other)?,
             u32::try_from(self.frame.len()).map_err(io::Error::other)?,
         ));
         self.frame.clear();
