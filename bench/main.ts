@@ -1,48 +1,108 @@
-/**
- * `npm run bench -- [SCENARIO…] [--mib N] [--rounds N] [--seconds N] [--revisions N] [--events N]`
- * Scenarios: full, check, restore, load, delta; with --peer PATH (a binary of the Go tool) also peer. Prints Markdown. Needs the test etcds (test/servers/etcd.sh all).
- */
-import { cpus, totalmem } from 'node:os';
-import { parseArgs } from 'node:util';
-import { formatBytes } from '../src/base/bytes.js';
-import { check } from './scenarios/check.js';
-import { delta } from './scenarios/delta.js';
-import { full } from './scenarios/full.js';
-import { load } from './scenarios/load.js';
-import { restore, restoreBesidePeer } from './scenarios/restore.js';
+/** `npm run bench -- [options]` (see options.ts): runs the workloads, writes results and report. */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { benchCache } from './datasets/cache.js';
+import { bbolt, etcdctl, etcdutl } from './engines/etcd-tools.js';
+import { etcdbr } from './engines/etcdbr.js';
+import { copying, decompressing, digesting, reading } from './engines/floor.js';
+import { goTool } from './engines/go-tool.js';
+import { describeMachine } from './machine.js';
+import { type Options, parseOptions, USAGE } from './options.js';
+import { sectionMarkdown } from './paper/markdown.js';
+import { writePaper } from './paper/paper.js';
+import type { Results, Section, Skipped } from './results.js';
+import type { Engines, Workload } from './workloads/workload.js';
+import { chooseWorkloads } from './workloads/workloads.js';
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    mib: { type: 'string', default: '2430' },
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '60' },
-    revisions: { type: 'string', default: '100000' },
-    events: { type: 'string', default: '500000' },
-    peer: { type: 'string' },
-  },
-});
-const [mib, rounds, seconds] = [Number(values.mib), Number(values.rounds), Number(values.seconds)];
-const scenarios: Readonly<Record<string, () => Promise<string>>> = {
-  check: () => check(mib, rounds),
-  delta: () => delta(Number(values.events)),
-  full: () => full(mib, rounds),
-  load: () => load(seconds, rounds),
-  restore: () => restore(mib, Number(values.revisions), rounds),
-  ...(values.peer === undefined ? {} : { peer: () => besidePeer(values.peer as string) }),
-};
-
-function besidePeer(peer: string): Promise<string> {
-  return restoreBesidePeer(peer, mib, Number(values.revisions), rounds);
+async function main(args: readonly string[]): Promise<void> {
+  const options = parseOptions(args);
+  const workloads = chooseWorkloads(options.only);
+  await mkdir(options.outDir, { recursive: true });
+  const resultsPath = join(options.outDir, 'results.json');
+  if (!options.redraw) {
+    const results = await runAll(options, workloads, `npm run bench -- ${args.join(' ')}`);
+    await writeFile(resultsPath, `${JSON.stringify(results, null, 1)}\n`);
+  }
+  const results = JSON.parse(await readFile(resultsPath, 'utf8')) as Results;
+  await writePaper(results, options.outDir);
+  process.stdout.write(`\nreport: ${join(options.outDir, 'report.md')}, report.html\n`);
+  const skipped = [...results.skipped, ...results.sections.flatMap((section) => section.skipped)];
+  if (skipped.some(({ failed }) => failed)) process.exitCode = 1;
 }
 
-const chosen = positionals.length > 0 ? positionals : Object.keys(scenarios);
-const unknown = chosen.filter((name) => !Object.hasOwn(scenarios, name));
-if (unknown.length > 0) {
-  process.stderr.write(`bench: ${unknown.join(', ')}: there are ${Object.keys(scenarios).join(', ')}\n`);
-  process.exit(2);
+async function runAll(options: Options, workloads: readonly Workload[], command: string): Promise<Results> {
+  const startedAt = new Date().toISOString();
+  const startedMs = performance.now();
+  const endMs = startedMs + (options.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
+  await removeWorkOfTheDead();
+  const machine = await describeMachine(benchCache);
+  const sections: Section[] = [];
+  const skipped: Skipped[] = [];
+  for (const [at, workload] of workloads.entries()) {
+    const nowMs = performance.now();
+    const deadlineMs = nowMs + (endMs - nowMs) / (workloads.length - at);
+    const outcome = await runOne(options, workload, deadlineMs);
+    for (const section of outcome.sections) {
+      process.stdout.write(`\n${sectionMarkdown(section)}\n`);
+      sections.push(section);
+    }
+    skipped.push(...outcome.skipped);
+  }
+  const tookMs = performance.now() - startedMs;
+  return { version: 1, startedAt, tookMs, command, size: options.size.name, machine, sections, skipped };
 }
-process.stdout.write(
-  `${cpus().length} x ${cpus()[0]?.model}, ${formatBytes(totalmem())}, Node ${process.version}\n`,
-);
-for (const name of chosen) process.stdout.write(`\n## ${name}\n\n${await scenarios[name]?.()}\n`);
+
+async function runOne(
+  options: Options,
+  workload: Workload,
+  deadlineMs: number,
+): Promise<{ sections: readonly Section[]; skipped: readonly Skipped[] }> {
+  const workDir = join(benchCache, `work-${process.pid}`);
+  await mkdir(workDir, { recursive: true });
+  process.stderr.write(`bench: ${workload.name}\n`);
+  try {
+    const { size, rounds } = options;
+    const bench = { size, rounds, engines: enginesOf(options), workDir, deadlineMs };
+    return { sections: await workload.run(bench), skipped: [] };
+  } catch (error) {
+    const reason = (error as Error).stack ?? String(error);
+    process.stderr.write(`bench: ${workload.name} failed: ${reason}\n`);
+    return { sections: [], skipped: [{ name: workload.name, reason, failed: true }] };
+  } finally {
+    await rm(workDir, { recursive: true, force: true });
+  }
+}
+
+/** Work directories of runs that were killed. */
+async function removeWorkOfTheDead(): Promise<void> {
+  await mkdir(benchCache, { recursive: true });
+  for (const name of await readdir(benchCache)) {
+    const pid = /^work-(\d+)$/.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    await rm(join(benchCache, name), { recursive: true, force: true });
+  }
+}
+
+function enginesOf({ peer, etcdutl: binary }: Options): Engines {
+  return {
+    ours: etcdbr('native'),
+    embedded: etcdbr('embedded'),
+    etcdctl,
+    etcdutl: etcdutl(binary),
+    bbolt,
+    goTool: goTool(peer),
+    reading,
+    copying,
+    digesting,
+    decompressing,
+  };
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof RangeError)) throw error;
+  process.stderr.write(`bench: ${error.message}\n\n${USAGE}`);
+  process.exitCode = 2;
+}

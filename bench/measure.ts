@@ -1,6 +1,19 @@
-/** One whole process: wall time, CPU time and peak memory, from the kernel's own accounting. Linux only. */
+/**
+ * One whole process and everything it starts: wall time, CPU time and peak memory, from the kernel's own accounting.
+ * Linux only.
+ *
+ * CPU    what this process has inherited from children that it waited for (cutime and cstime), before and after: the
+ *        child and all that it waited for in turn, exact to a tick. No other child may end meanwhile.
+ * Memory resident bytes of the whole tree, added up every 20 ms; never less than the child's own high-water mark.
+ */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Job {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
 
 export interface Measured {
   readonly wallMs: number;
@@ -10,23 +23,18 @@ export interface Measured {
 }
 
 const POLL_MS = 20;
-const TICKS_PER_SECOND = 100;
+const MS_PER_TICK = 10;
+const STDERR_CHARS = 4000;
 
-export async function measure(
-  command: string,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv = {},
-): Promise<Measured> {
+export async function measure({ command, args, env = {} }: Job): Promise<Measured> {
+  const cpuBeforeMs = inheritedCpuMs();
   const startedMs = performance.now();
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
-  let peak = 0;
-  let cpuMs = 0;
+  let peakRssBytes = 0;
   const poll = () => {
-    const usage = child.pid === undefined ? undefined : readUsage(child.pid);
-    if (usage === undefined) return;
-    peak = Math.max(peak, usage.peakRssBytes);
-    cpuMs = Math.max(cpuMs, usage.cpuMs);
+    if (child.pid !== undefined) peakRssBytes = Math.max(peakRssBytes, residentBytes(child.pid));
   };
+  child.once('spawn', poll);
   const timer = setInterval(poll, POLL_MS);
   let stdout = '';
   let stderr = '';
@@ -34,45 +42,48 @@ export async function measure(
     stdout += chunk;
   });
   child.stderr.on('data', (chunk) => {
-    stderr = (stderr + chunk).slice(-4000);
+    stderr = (stderr + chunk).slice(-STDERR_CHARS);
   });
-  const code = await new Promise((resolve) => child.once('close', resolve));
-  clearInterval(timer);
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${stderr}`);
-  return { wallMs: performance.now() - startedMs, cpuMs, peakRssBytes: peak, stdout };
+  const ended = await new Promise<string | number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve(code ?? signal));
+  }).finally(() => clearInterval(timer));
+  const wallMs = performance.now() - startedMs;
+  if (ended !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${ended}:\n${stderr}`);
+  return { wallMs, cpuMs: inheritedCpuMs() - cpuBeforeMs, peakRssBytes, stdout };
 }
 
-/** Undefined once the process is gone. */
-function readUsage(pid: number): { peakRssBytes: number; cpuMs: number } | undefined {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const ticks = Number(fields[11]) + Number(fields[12]);
-    const kib = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
-    return { peakRssBytes: kib * 1024, cpuMs: (ticks * 1000) / TICKS_PER_SECOND };
-  } catch {
-    return undefined;
-  }
+/** Resident now, with all descendants; for the root alone its high-water mark, if that is more. 0 once it is gone. */
+export function residentBytes(root: number): number {
+  const all = [root, ...descendants(root)];
+  const now = all.reduce((sum, pid) => sum + statusBytes(pid, 'VmRSS'), 0);
+  return Math.max(now, statusBytes(root, 'VmHWM'));
 }
 
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  const [low, high] = [sorted[Math.ceil(sorted.length / 2) - 1] ?? 0, sorted[middle] ?? 0];
-  return (low + high) / 2;
-}
-
-/** Runs the contestants in turn, `rounds` times, so that a machine that drifts drifts for all of them. */
-export async function interleave(
-  rounds: number,
-  contestants: Readonly<Record<string, () => Promise<Measured>>>,
-): Promise<Record<string, Measured[]>> {
-  const results: Record<string, Measured[]> = Object.fromEntries(
-    Object.keys(contestants).map((name) => [name, []]),
+function descendants(pid: number): number[] {
+  const children = unlessGone([], () =>
+    readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+      readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+    ),
   );
-  for (let round = 0; round < rounds; round++) {
-    for (const [name, run] of Object.entries(contestants)) results[name]?.push(await run());
+  return children.flatMap((child) => [child, ...descendants(child)]);
+}
+
+function statusBytes(pid: number, field: string): number {
+  const status = unlessGone('', () => readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024;
+}
+
+function inheritedCpuMs(): number {
+  const stat = readFileSync('/proc/self/stat', 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) * MS_PER_TICK;
+}
+
+function unlessGone<T>(gone: T, read: () => T): T {
+  try {
+    return read();
+  } catch {
+    return gone;
   }
-  return results;
 }

@@ -1,0 +1,15 @@
+/** Writes the report of a run: report.md, report.html and one SVG for each section. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Results } from '../results.js';
+import { html } from './html.js';
+import { markdown } from './markdown.js';
+import { plot, plotName } from './plots.js';
+
+export async function writePaper(results: Results, dir: string): Promise<void> {
+  const plots = new Map<string, string>();
+  for (const section of results.sections) plots.set(plotName(section), await plot(section));
+  for (const [name, svg] of plots) await writeFile(join(dir, name), svg);
+  await writeFile(join(dir, 'report.md'), markdown(results));
+  await writeFile(join(dir, 'report.html'), html(results, plots));
+}
