@@ -79,12 +79,9 @@ function hasApplier(help: string, applier: Applier): boolean {
   return new RegExp(`--applier <[^>]*\\b${applier}\\b`).test(help);
 }
 
-/** "" when there is no such command: commander shows the whole program's help then. */
+/** "" when there is no such command: the whole program's help is shown then. */
 function helpOf(program: string, command: string): string {
-  const text = execFileSync(program, ['help', command], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const text = execFileSync(program, [command, '--help'], { encoding: 'utf8' });
   return text.startsWith(`Usage: etcdbr ${command}`) ? text : '';
 }
 
