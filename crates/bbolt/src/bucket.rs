@@ -3,11 +3,15 @@
 use crate::file::PageFile;
 use crate::le::u64_at;
 use crate::page::{BRANCH, Branch, IS_BUCKET, Leaf, PAGE_HEADER_BYTES, PageHeader};
-use crate::scan::Scan;
-use crate::{Error, Result};
+use crate::scan::{Order, Scan};
+use crate::sweep::{Chunks, Live, Swept, sweep};
+use crate::{Cancel, Error, Result};
 
 /// Bytes before the inline page in a bucket's value.
 pub(crate) const BUCKET_HEADER_BYTES: usize = 16;
+
+/// Stands for the page of a record that lies inline: no tree has page 0.
+const INLINE: u64 = 0;
 
 /// The fixed part of a bucket's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,19 +140,48 @@ impl<'db> Bucket<'db> {
 
     /// All records in ascending order of keys.
     pub fn scan(&self) -> Result<Scan<'db>> {
-        self.start(None)
+        self.start(Order::Ascending, None)
     }
 
     /// The records with keys at or above `key`.
     pub fn scan_from(&self, key: &[u8]) -> Result<Scan<'db>> {
-        self.start(Some(key))
+        self.start(Order::Ascending, Some(key))
     }
 
-    fn start(&self, from: Option<&[u8]>) -> Result<Scan<'db>> {
+    /// The records with keys at or below `key`, the highest first. The first reads are small.
+    pub fn scan_back_from(&self, key: &[u8]) -> Result<Scan<'db>> {
+        self.start(Order::Descending, Some(key))
+    }
+
+    /// All records in the order of the file, which `chunks` give out from its first byte on. Records of pages that are
+    /// not [`Live`] come too, and some of those may come damaged: the caller drops them once the sweep has said which
+    /// are live. Memory: two chunks, and less than five bytes per page of the file.
+    pub fn sweep<E: From<Error>>(
+        &self,
+        chunks: &mut dyn Chunks,
+        cancel: &Cancel,
+        mut each: impl FnMut(Swept<'_>) -> Result<(), E>,
+    ) -> Result<Live, E> {
+        if self.header.root != 0 {
+            return sweep(self.pages, self.header.root, chunks, cancel, each);
+        }
+        let mut scan = self.scan()?;
+        while let Some((key, value)) = scan.next()? {
+            each(Swept {
+                page: INLINE,
+                key,
+                value,
+            })?;
+        }
+        Ok(Live::only(INLINE))
+    }
+
+    fn start(&self, order: Order, from: Option<&[u8]>) -> Result<Scan<'db>> {
         if self.header.root == 0 {
-            Scan::of_inline(self.pages, self.inline.clone(), self.inline_count()?, from)
+            let count = self.inline_count()?;
+            Scan::of_inline(self.pages, self.inline.clone(), count, order, from)
         } else {
-            Scan::of_tree(self.pages, self.header.root, from)
+            Scan::of_tree(self.pages, self.header.root, order, from)
         }
     }
 

@@ -21,6 +21,7 @@ mod window;
 pub use finding::{Finding, FindingKind, Report};
 
 use crate::file::PageFile;
+use crate::source::Source;
 use crate::{Cancel, Db, Error, Result};
 use finding::Findings;
 use std::fs::File;
@@ -64,7 +65,7 @@ pub fn check_file(
 ) -> Result<Report> {
     let path = path.as_ref();
     let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
-    match PageFile::new(file, path) {
+    match PageFile::new(Source::Plain(file), path) {
         Ok(pages) => check_pages(&pages, options, cancel, progress),
         Err(Error::NoMeta { what, .. }) => {
             let findings = Findings::new(options.max_findings);

@@ -4,7 +4,8 @@ use crate::bucket::{Bucket, BucketHeader};
 use crate::error::key_text;
 use crate::file::PageFile;
 use crate::page::IS_BUCKET;
-use crate::scan::Scan;
+use crate::scan::{Order, Scan};
+use crate::source::{ReadAt, Source};
 use crate::{Error, Meta, Result};
 use std::fs::File;
 use std::path::Path;
@@ -25,8 +26,17 @@ impl Db {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        Self::of_source(Source::Plain(file), path)
+    }
+
+    /// A database that lies in a container, for example a compressed one. `path` is what errors name.
+    pub fn open_in(container: Box<dyn ReadAt>, path: impl AsRef<Path>) -> Result<Self> {
+        Self::of_source(Source::Container(container), path.as_ref())
+    }
+
+    fn of_source(source: Source, path: &Path) -> Result<Self> {
         let db = Self {
-            pages: PageFile::new(file, path)?,
+            pages: PageFile::new(source, path)?,
         };
         db.refuse_cut_file()?;
         Ok(db)
@@ -74,7 +84,12 @@ impl Db {
 
     /// The top-level bucket of that name; `None` when there is none.
     pub fn bucket(&self, name: &[u8]) -> Result<Option<Bucket<'_>>> {
-        let mut scan = Scan::of_tree(&self.pages, self.pages.meta.root, Some(name))?;
+        let mut scan = Scan::of_tree(
+            &self.pages,
+            self.pages.meta.root,
+            Order::Ascending,
+            Some(name),
+        )?;
         match scan.next_entry()? {
             Some(entry) if entry.key == name => {
                 if entry.flags & IS_BUCKET == 0 {
@@ -89,7 +104,7 @@ impl Db {
 
     /// Names and raw values of the top-level buckets.
     pub(crate) fn bucket_values(&self) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let mut scan = Scan::of_tree(&self.pages, self.pages.meta.root, None)?;
+        let mut scan = Scan::of_tree(&self.pages, self.pages.meta.root, Order::Ascending, None)?;
         let mut found: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let mut bytes = 0_usize;
         while let Some(entry) = scan.next_entry()? {

@@ -134,6 +134,8 @@ fn io_code(kind: ErrorKind) -> &'static str {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "NO_SPACE",
         ErrorKind::ReadOnlyFilesystem => "READ_ONLY",
         ErrorKind::UnexpectedEof => "TRUNCATED",
+        // What a container says of its own bytes.
+        ErrorKind::InvalidData => "CORRUPT",
         _ => "IO",
     }
 }

@@ -3,11 +3,8 @@
 use crate::le::u32_at;
 use crate::meta::{MAX_PAGE_BYTES, META_PAGE_BYTES, MIN_PAGE_BYTES};
 use crate::page::{BRANCH, ELEMENT_BYTES, LEAF, PAGE_HEADER_BYTES, PageHeader};
+use crate::source::Source;
 use crate::{Error, FIRST_PAGE, MAX_KEY_BYTES, Meta, Result};
-use rustix::fs::{Advice, fadvise};
-use std::fs::File;
-use std::num::NonZeroU64;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,7 +22,7 @@ pub(crate) fn comes_from_disk(elapsed: Duration, pages: usize) -> bool {
 /// An open file and the meta that counts.
 #[derive(Debug)]
 pub(crate) struct PageFile {
-    pub file: File,
+    pub source: Source,
     pub path: PathBuf,
     pub meta: Meta,
     /// Both metas as found on pages 0 and 1.
@@ -37,13 +34,12 @@ pub(crate) struct PageFile {
 
 impl PageFile {
     /// Finds the metas. Does not mind a file that is shorter than its high-water mark.
-    pub fn new(file: File, path: &Path) -> Result<Self> {
-        let file_bytes = file
-            .metadata()
-            .map_err(|error| Error::io("stat", path, error))?
-            .len();
+    pub fn new(source: Source, path: &Path) -> Result<Self> {
+        let file_bytes = source
+            .bytes()
+            .map_err(|error| Error::io("stat", path, error))?;
         let metas =
-            find_metas(&file, file_bytes).map_err(|error| Error::io("read", path, error))?;
+            find_metas(&source, file_bytes).map_err(|error| Error::io("read", path, error))?;
         let meta = match &metas {
             [Ok(first), Ok(second)] if second.txid > first.txid => *second,
             [Ok(first), _] => *first,
@@ -59,7 +55,7 @@ impl PageFile {
             .checked_div(u64::from(meta.page_size))
             .unwrap_or(0);
         Ok(Self {
-            file,
+            source,
             path: path.to_owned(),
             meta,
             metas,
@@ -96,7 +92,7 @@ impl PageFile {
         let Some(offset) = offset else {
             return Err(self.corrupt(first, "the page lies beyond 2^64 bytes"));
         };
-        self.file
+        self.source
             .read_exact_at(bytes, offset)
             .map_err(|error| Error::io("read", &self.path, error))
     }
@@ -104,12 +100,9 @@ impl PageFile {
     /// Asks the system to have these slots ready soon. Only a hint: what comes of it shows in later reads.
     pub fn read_ahead(&self, first: u64, slots: usize) {
         let page_bytes = u64::from(self.meta.page_size);
-        let length = NonZeroU64::new(page_bytes.saturating_mul(slots as u64));
-        let _ = fadvise(
-            &self.file,
+        self.source.read_ahead(
             first.saturating_mul(page_bytes),
-            length,
-            Advice::WillNeed,
+            page_bytes.saturating_mul(slots as u64),
         );
     }
 
@@ -226,7 +219,7 @@ pub(crate) fn resize(bytes: &mut Vec<u8>, length: usize) -> Result<(), String> {
 }
 
 /// Page 0 names the page size; when it is damaged, page 1 is looked for at each possible size.
-fn find_metas(file: &File, file_bytes: u64) -> std::io::Result<[Result<Meta, String>; 2]> {
+fn find_metas(file: &Source, file_bytes: u64) -> std::io::Result<[Result<Meta, String>; 2]> {
     let first = read_meta(file, 0)?;
     if let Ok(meta) = &first {
         let second = read_meta(file, u64::from(meta.page_size))?;
@@ -256,7 +249,7 @@ fn same_page_size(meta: Meta, expected: u32) -> Result<Meta, String> {
     }
 }
 
-fn read_meta(file: &File, offset: u64) -> std::io::Result<Result<Meta, String>> {
+fn read_meta(file: &Source, offset: u64) -> std::io::Result<Result<Meta, String>> {
     let mut bytes = [0; META_PAGE_BYTES];
     match file.read_exact_at(&mut bytes, offset) {
         Ok(()) => Ok(Meta::decode(&bytes)),

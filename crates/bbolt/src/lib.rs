@@ -40,6 +40,8 @@ mod le;
 mod meta;
 mod page;
 mod scan;
+mod source;
+mod sweep;
 pub mod write;
 
 pub use bucket::{Bucket, BucketHeader};
@@ -48,6 +50,8 @@ pub use db::Db;
 pub use error::{Error, Result};
 pub use meta::Meta;
 pub use scan::Scan;
+pub use source::ReadAt;
+pub use sweep::{Chunks, Live, Swept};
 pub use write::{Appender, Builder, FileLock, Records};
 
 /// Longest key that bbolt writes.

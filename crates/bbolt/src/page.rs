@@ -85,6 +85,11 @@ impl<'a> Leaf<'a> {
     pub fn lower_bound(&self, count: usize, key: &[u8]) -> Option<usize> {
         partition(count, |index| Some(self.entry(index)?.key < key))
     }
+
+    /// Index of the first key above `key`.
+    pub fn upper_bound(&self, count: usize, key: &[u8]) -> Option<usize> {
+        partition(count, |index| Some(self.entry(index)?.key <= key))
+    }
 }
 
 /// One child of a branch: keys at or above `key` are in `child`.

@@ -1,8 +1,9 @@
-//! All records of a tree in key order, with memory that does not grow with the file.
+//! All records of a tree in key order, from either end, with memory that does not grow with the file.
 //!
 //! In a file that has lived, leaves lie in no order. So the ids of the next leaves in key order are gathered, and their
 //! first pages are read in order of their ids, neighbours in one read, into one buffer. A leaf with overflow pages is
-//! read again as a whole when its turn comes. Keys are compared as they pass: they ascend or the scan fails.
+//! read again as a whole when its turn comes. Keys are compared as they pass: they ascend (or,
+//! backwards, descend) or the scan fails.
 
 mod window;
 
@@ -25,7 +26,8 @@ pub struct Scan<'db> {
     leaf: Current,
     /// Holds an inline page, or a leaf with overflow.
     large: Vec<u8>,
-    /// Records below this key are passed over.
+    order: Order,
+    /// Records before this key, in the order of the scan, are passed over.
     from: Option<Vec<u8>>,
     last_key: Option<Vec<u8>>,
     /// Pages that may still be read: each page once, so that no cycle goes on.
@@ -33,8 +35,16 @@ pub struct Scan<'db> {
     leaf_depth: usize,
 }
 
+/// Which end of the tree a scan begins at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    Ascending,
+    Descending,
+}
+
 /// Children of one branch that are still to come.
 struct Frame {
+    /// In the order of the scan.
     ids: Vec<u64>,
     next: usize,
     /// Depth of the children; the root has 0.
@@ -73,8 +83,13 @@ impl<'db> Scan<'db> {
         }
     }
 
-    pub(crate) fn of_tree(pages: &'db PageFile, root: u64, from: Option<&[u8]>) -> Result<Self> {
-        let mut scan = Self::empty(pages, from);
+    pub(crate) fn of_tree(
+        pages: &'db PageFile,
+        root: u64,
+        order: Order,
+        from: Option<&[u8]>,
+    ) -> Result<Self> {
+        let mut scan = Self::empty(pages, order, from);
         scan.leaf_depth = leaf_depth(pages, root)?;
         scan.frames.push(Frame {
             ids: vec![root],
@@ -92,9 +107,10 @@ impl<'db> Scan<'db> {
         pages: &'db PageFile,
         page: Vec<u8>,
         count: usize,
+        order: Order,
         from: Option<&[u8]>,
     ) -> Result<Self> {
-        let mut scan = Self::empty(pages, from);
+        let mut scan = Self::empty(pages, order, from);
         scan.large = page;
         scan.leaf = Current {
             id: 0,
@@ -102,7 +118,7 @@ impl<'db> Scan<'db> {
             count,
             next: 0,
         };
-        scan.skip_below_from()?;
+        scan.skip_before_from()?;
         Ok(scan)
     }
 
@@ -114,18 +130,23 @@ impl<'db> Scan<'db> {
                 return Ok(None);
             }
         }
-        let index = self.leaf.next;
-        self.leaf.next = index.saturating_add(1);
+        let place = self.leaf.next;
+        self.leaf.next = place.saturating_add(1);
         let id = self.leaf.id;
+        let index = self.index_at(place);
         let leaf = Leaf(self.leaf_bytes());
         let entry = leaf
             .entry(index)
             .ok_or_else(|| self.pages.corrupt(id, OUTSIDE))?;
-        let before = match index.checked_sub(1) {
-            Some(before) => leaf.entry(before).map(|entry| entry.key),
+        let before = match place.checked_sub(1) {
+            Some(before) => leaf.entry(self.index_at(before)).map(|entry| entry.key),
             None => self.last_key.as_deref(),
         };
-        if before.is_some_and(|before| before >= entry.key) {
+        let sorted = |before: &[u8]| match self.order {
+            Order::Ascending => before < entry.key,
+            Order::Descending => before > entry.key,
+        };
+        if before.is_some_and(|before| !sorted(before)) {
             let what = format!(
                 "page {id}: {} follows {}",
                 key_text(entry.key),
@@ -139,11 +160,12 @@ impl<'db> Scan<'db> {
         Ok(Some(entry))
     }
 
-    fn empty(pages: &'db PageFile, from: Option<&[u8]>) -> Self {
+    fn empty(pages: &'db PageFile, order: Order, from: Option<&[u8]>) -> Self {
         Self {
             pages,
             frames: Vec::new(),
-            window: Window::new(pages.page_bytes()),
+            // Who reads backwards looks for something that is probably near the end.
+            window: Window::new(pages.page_bytes(), order == Order::Descending),
             leaf: Current {
                 id: 0,
                 bytes: Place::Large,
@@ -151,6 +173,7 @@ impl<'db> Scan<'db> {
                 next: 0,
             },
             large: Vec::new(),
+            order,
             from: from.map(<[u8]>::to_vec),
             last_key: None,
             budget: pages.pages,
@@ -165,11 +188,20 @@ impl<'db> Scan<'db> {
         }
     }
 
-    /// The buffer of the leaf is about to go; its last key is what the next leaf must exceed.
+    /// Index in the leaf of the record that is handed out at `place`.
+    fn index_at(&self, place: usize) -> usize {
+        match self.order {
+            Order::Ascending => place,
+            Order::Descending => self.leaf.count.saturating_sub(1).saturating_sub(place),
+        }
+    }
+
+    /// The buffer of the leaf is about to go; its last key is what the next leaf must go beyond.
     fn keep_last_key(&mut self) {
-        let Some(index) = self.leaf.count.checked_sub(1) else {
+        let Some(last) = self.leaf.count.checked_sub(1) else {
             return;
         };
+        let index = self.index_at(last);
         let mut kept = self.last_key.take().unwrap_or_default();
         if let Some(entry) = Leaf(self.leaf_bytes()).entry(index) {
             kept.clear();
@@ -180,7 +212,7 @@ impl<'db> Scan<'db> {
         self.leaf.next = 0;
     }
 
-    /// Takes the branches down to the leaf that would hold `key`, leaving what lies right of the path.
+    /// Takes the branches down to the leaf that would hold `key`, leaving what lies behind the path.
     fn descend_to(&mut self, key: &[u8]) -> Result<()> {
         let mut bytes = Vec::new();
         for _ in 0..MAX_DEPTH {
@@ -198,8 +230,13 @@ impl<'db> Scan<'db> {
             let index = Branch(&bytes).child_for(usize::from(header.count), key);
             let index = index.ok_or_else(|| self.pages.corrupt(id, OUTSIDE))?;
             self.push_branch(id, &header, &bytes)?;
+            let descending = self.order == Order::Descending;
             if let Some(frame) = self.frames.last_mut() {
-                frame.next = index;
+                frame.next = if descending {
+                    frame.ids.len().saturating_sub(1).saturating_sub(index)
+                } else {
+                    index
+                };
             }
         }
         Ok(())
@@ -232,7 +269,7 @@ impl<'db> Scan<'db> {
             count: usize::from(header.count),
             next: 0,
         };
-        self.skip_below_from()?;
+        self.skip_before_from()?;
         Ok(true)
     }
 
@@ -278,7 +315,10 @@ impl<'db> Scan<'db> {
         let ids: Option<Vec<u64>> = (0..usize::from(header.count))
             .map(|index| Branch(bytes).child(index))
             .collect();
-        let ids = ids.ok_or_else(|| self.pages.corrupt(id, OUTSIDE))?;
+        let mut ids = ids.ok_or_else(|| self.pages.corrupt(id, OUTSIDE))?;
+        if self.order == Order::Descending {
+            ids.reverse();
+        }
         self.frames.push(Frame {
             ids,
             next: 0,
@@ -318,11 +358,17 @@ impl<'db> Scan<'db> {
         Ok(())
     }
 
-    fn skip_below_from(&mut self) -> Result<()> {
+    fn skip_before_from(&mut self) -> Result<()> {
         let Some(from) = &self.from else {
             return Ok(());
         };
-        let first = Leaf(self.leaf_bytes()).lower_bound(self.leaf.count, from);
+        let (leaf, count) = (Leaf(self.leaf_bytes()), self.leaf.count);
+        let first = match self.order {
+            Order::Ascending => leaf.lower_bound(count, from),
+            Order::Descending => leaf
+                .upper_bound(count, from)
+                .map(|above| count.saturating_sub(above)),
+        };
         self.leaf.next = first.ok_or_else(|| self.pages.corrupt(self.leaf.id, OUTSIDE))?;
         Ok(())
     }

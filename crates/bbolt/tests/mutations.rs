@@ -60,6 +60,7 @@ fn each_mutation_gets_a_verdict() {
         let start = Instant::now();
         let sound = exercise::check(&path);
         let readable = exercise::scan(&path);
+        let swept = exercise::sweep(&path, 5000);
         let extended = exercise::append(&path);
         assert!(
             start.elapsed() < BOUND,
@@ -70,6 +71,13 @@ fn each_mutation_gets_a_verdict() {
             !sound || is_readable(&readable),
             "seed {seed}, round {round}: the check passes, the scan fails: {readable:?}"
         );
+        if let (true, Ok(scanned)) = (sound, &readable) {
+            assert_eq!(
+                swept.as_ref().ok(),
+                Some(scanned),
+                "seed {seed}, round {round}: {swept:?}"
+            );
+        }
         if sound && extended {
             assert!(
                 exercise::check(&path),

@@ -52,6 +52,14 @@ fn assert_reads(path: &Path, name: &[u8], model: &Model, probe: &[u8]) {
         assert_eq!(expected.next(), Some((&key.to_vec(), &value.to_vec())));
     }
     assert_eq!(expected.next(), None);
+    for bound in [probe, &[0xff; 40]] {
+        let mut scan = bucket.scan_back_from(bound).unwrap();
+        let mut expected = model.range(..=bound.to_vec()).rev();
+        while let Some((key, value)) = scan.next().unwrap() {
+            assert_eq!(expected.next(), Some((&key.to_vec(), &value.to_vec())));
+        }
+        assert_eq!(expected.next(), None);
+    }
 }
 
 fn keys() -> impl Strategy<Value = Vec<u8>> {

@@ -13,6 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
         && file.write_all(bytes).is_ok()
     {
         let _ = exercise::scan(file.path());
+        let _ = exercise::sweep(file.path(), 5000);
         exercise::append(file.path());
     }
 });

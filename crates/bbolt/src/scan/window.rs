@@ -8,10 +8,15 @@ use std::time::Instant;
 const WINDOW_BYTES: usize = 4 << 20;
 const MIN_SLOTS: usize = 1;
 const MAX_SLOTS: usize = 4096;
+/// A window that begins small has so many slots, and grows by this factor with each read.
+const FIRST_SLOTS: usize = 16;
+const GROWTH: usize = 4;
 
 pub(crate) struct Window {
     page_bytes: usize,
+    /// Of this read, and of the largest.
     slots: usize,
+    slots_max: usize,
     /// In key order.
     leaves: Vec<Ahead>,
     next: usize,
@@ -29,14 +34,19 @@ struct Ahead {
 }
 
 impl Window {
-    pub fn new(page_bytes: usize) -> Self {
-        let slots = WINDOW_BYTES
+    pub fn new(page_bytes: usize, begins_small: bool) -> Self {
+        let slots_max = WINDOW_BYTES
             .checked_div(page_bytes)
             .unwrap_or(0)
             .clamp(MIN_SLOTS, MAX_SLOTS);
         Self {
             page_bytes,
-            slots,
+            slots: if begins_small {
+                slots_max.min(FIRST_SLOTS)
+            } else {
+                slots_max
+            },
+            slots_max,
             leaves: Vec::new(),
             next: 0,
             by_id: Vec::new(),
@@ -116,6 +126,7 @@ impl Window {
             rest = after;
         }
         self.from_disk |= comes_from_disk(started.elapsed(), self.leaves.len());
+        self.slots = self.slots.saturating_mul(GROWTH).min(self.slots_max);
         Ok(())
     }
 

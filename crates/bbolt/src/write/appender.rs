@@ -3,6 +3,7 @@
 use crate::bucket::{BUCKET_HEADER_BYTES, BucketHeader};
 use crate::db::MAX_BUCKETS;
 use crate::file::PageFile;
+use crate::source::Source;
 use crate::write::lock::Lock;
 use crate::write::resume::{resume_inline, resume_tree};
 use crate::write::sink::PageSink;
@@ -10,7 +11,7 @@ use crate::write::tree::{Root, TreeWriter};
 use crate::write::{Records, commit, lock};
 use crate::{Db, Error, MAX_KEY_BYTES, Meta, Result};
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 
 /// A file open for appending, locked against every other writer until it is dropped or committed.
@@ -32,7 +33,7 @@ impl Appender {
         let file = opened.map_err(|error| Error::io("open", path, error))?;
         let lock = lock::exclusive(&file, path)?;
         let db = Db {
-            pages: PageFile::new(file, path)?,
+            pages: PageFile::new(Source::Plain(file), path)?,
         };
         db.refuse_cut_file()?;
         let buckets = db.bucket_values()?.into_iter().collect();
@@ -41,10 +42,11 @@ impl Appender {
 
     pub(crate) fn new(db: Db, buckets: BTreeMap<Vec<u8>, Vec<u8>>, lock: Lock) -> Result<Self> {
         let PageFile {
-            file, path, meta, ..
+            source, path, meta, ..
         } = &db.pages;
-        let file = file
-            .try_clone()
+        let file = source
+            .plain()
+            .and_then(File::try_clone)
             .map_err(|error| Error::io("open", path, error))?;
         let sink = PageSink::new(file, path, meta.page_size as usize, meta.high_water)?;
         Ok(Self {

@@ -2,6 +2,7 @@
 
 use crate::file::PageFile;
 use crate::meta::{MAX_PAGE_BYTES, MIN_PAGE_BYTES, NO_FREELIST};
+use crate::source::Source;
 use crate::write::{Appender, lock};
 use crate::{Db, Error, FIRST_PAGE, Meta, Result};
 use std::collections::BTreeMap;
@@ -42,7 +43,7 @@ impl Builder {
             Err("not written yet".to_owned()),
         ];
         let pages = PageFile {
-            file,
+            source: Source::Plain(file),
             path: path.to_owned(),
             meta,
             metas,

@@ -7,6 +7,7 @@ use crate::write::sink::PageSink;
 use crate::write::tree::{Root, TreeWriter};
 use crate::{Error, Meta, Result};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 pub(crate) fn commit(
@@ -36,8 +37,9 @@ pub(crate) fn commit(
     };
     let bytes = meta.high_water.saturating_mul(u64::from(meta.page_size));
     pages
-        .file
-        .set_len(bytes)
+        .source
+        .plain()
+        .and_then(|file| file.set_len(bytes))
         .map_err(|error| Error::io("truncate", &pages.path, error))?;
     sync(pages)?;
     for page in meta_order(pages) {
@@ -62,14 +64,16 @@ fn write_meta(pages: &PageFile, page: u64, meta: &Meta) -> Result<()> {
     let offset = page.saturating_mul(u64::from(meta.page_size));
     let bytes = Meta { txid, ..*meta }.encode(page);
     pages
-        .file
-        .write_all_at(&bytes, offset)
+        .source
+        .plain()
+        .and_then(|file| file.write_all_at(&bytes, offset))
         .map_err(|error| Error::io("write", &pages.path, error))
 }
 
 fn sync(pages: &PageFile) -> Result<()> {
     pages
-        .file
-        .sync_all()
+        .source
+        .plain()
+        .and_then(File::sync_all)
         .map_err(|error| Error::io("sync", &pages.path, error))
 }
