@@ -64,7 +64,9 @@ pub mod write;
 mod write_through;
 
 pub use bbolt::{Cancel, Cancelled};
-pub use ebd::{Codec, EbdReader, Header, Lease, TRAILER_BYTES, Tail, Trailer};
+pub use ebd::{
+    Codec, EbdBlocks, EbdReader, Header, Lease, PlacedEvent, TRAILER_BYTES, Tail, Trailer,
+};
 pub use error::{Error, Result};
 pub use etcd_data::{Checkpoint, Revision};
 pub use event::{EVENT_BYTES_MAX, EventHead, Kind};

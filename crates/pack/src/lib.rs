@@ -24,13 +24,16 @@
 //!                per frame: u32 packed bytes | u32 plain bytes
 //!                u32 number of frames | u8 0 | u32 0x8F92EAB1
 //! ```
-//! `zstd -d` opens it: a decoder skips the last frame.
+//! `zstd -d` opens it: a decoder skips the last frame. [`SeekableFile`] reads any part of it.
 
 mod codec;
 mod digest;
 mod error;
+mod frames_ahead;
 mod pack;
+mod seek_table;
 mod seekable;
+mod seekable_file;
 mod sink;
 mod snapshot_response;
 mod unpack;
@@ -38,6 +41,8 @@ mod unpack;
 pub use codec::{Codec, decoder};
 pub use digest::{HashingReader, HashingWriter, Sha256Digest, TRAILER_BYTES, TailDigest, Trailer};
 pub use error::{Error, Result, io_code};
+pub use frames_ahead::FramesAhead;
 pub use pack::{Packed, Packer};
+pub use seekable_file::SeekableFile;
 pub use sink::{Flow, Sink, SinkOptions, SinkSummary};
 pub use unpack::{UnpackOptions, Unpacked, unpack};

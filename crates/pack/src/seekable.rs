@@ -7,8 +7,8 @@ use zstd::zstd_safe::compress_bound;
 /// Plain bytes of a frame: what has to be decompressed to reach any byte.
 pub const FRAME_BYTES: usize = 4 * 1024 * 1024;
 const LEVEL: i32 = 1;
-const SKIPPABLE_MAGIC: u32 = 0x184D_2A5E;
-const SEEKABLE_MAGIC: u32 = 0x8F92_EAB1;
+pub(crate) const SKIPPABLE_MAGIC: u32 = 0x184D_2A5E;
+pub(crate) const SEEKABLE_MAGIC: u32 = 0x8F92_EAB1;
 
 /// Writes zstd's seekable format; layout in the crate's head. Memory: one frame, plain and packed, and the
 /// compressor's state. A frame is compressed in one call: fed in pieces, zstd copies it into a window of its own and

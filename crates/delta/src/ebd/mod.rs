@@ -1,6 +1,7 @@
 //! The `.ebd` container: reading. The byte layout is in the head of the crate.
 
 mod block;
+mod blocks;
 mod decoder;
 mod header;
 mod index;
@@ -11,6 +12,7 @@ mod section;
 mod trailer;
 
 pub use block::{Block, BlockHead, Events, Stored};
+pub use blocks::{EbdBlocks, PlacedEvent};
 pub use decoder::BlockDecoder;
 pub use header::Header;
 pub use index::IndexEntry;
@@ -21,7 +23,7 @@ pub(crate) use header::{MAGIC, PROLOGUE_BYTES, VERSION};
 pub(crate) use index::INDEX_ENTRY_BYTES;
 pub(crate) use input::Input;
 pub(crate) use marks::{Mark, put_marks};
-pub(crate) use reader::{decode_leases, read_header, read_section};
+pub(crate) use reader::{decode_leases, read_header, read_section, read_tail};
 pub(crate) use section::{FLAG_OPEN, Section, SectionHead, section_body};
 
 /// How the payload of a block is stored.
