@@ -96,7 +96,11 @@ fn a_flipped_byte_gives_the_events_or_an_error() {
         }
     }
     // Only the digest at the end and the checksum over all are not looked at.
-    assert!(refused > bytes.len() / 3 - 24, "{refused} of {}", bytes.len() / 3);
+    assert!(
+        refused > bytes.len() / 3 - 24,
+        "{refused} of {}",
+        bytes.len() / 3
+    );
 }
 
 #[test]
