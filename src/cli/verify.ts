@@ -1,21 +1,28 @@
-/** `verify`: objects of a store, or one file. */
+/** `verify`: objects of a store and their chain, or one file. */
+import { stat } from 'node:fs/promises';
 import { loggingFlags } from '../config/logging.js';
 import { outputFlags, parseOutput } from '../config/output.js';
 import { storeFlags } from '../config/store.js';
-import { parseVerifyConfig, verifyFlags } from '../config/verify.js';
+import { parseVerifyConfig, type VerifyConfig, verifyFlags } from '../config/verify.js';
 import { BackupError } from '../errors.js';
-import type { ObjectVerdict } from '../validator/verdict.js';
+import type { Keeper } from '../validator/memory.js';
+import { StateFile } from '../validator/state-file.js';
+import { StoredResults } from '../validator/stored-results.js';
+import type { SetVerdict } from '../validator/verdict.js';
 import { verifyFile } from '../validator/verify-file.js';
 import { verifySet } from '../validator/verify-set.js';
+import { answerOnce } from './answer-once.js';
 import type { Command, CommandContext } from './command.js';
-import { describePlan } from './describe-plan.js';
-import { openConfiguredStore, whereToLook } from './store-access.js';
+import { chainLines, objectLines, totalsLine } from './describe-verdict.js';
+import { type OpenedStore, openConfiguredStore, whereToLook } from './store-access.js';
 
 export const verifyCommand: Command = {
   name: 'verify',
   description:
     'Verifies the named objects, or all of them and the chain that they make: digests, bbolt structure, mvcc records, ' +
-    'HashKV, order of revisions. With --file: one snapshot file. Changes nothing. Exit code 4 when something is wrong.',
+    'HashKV, order of revisions, manifests. Objects that an earlier run found sound are not read again while name, ' +
+    'length, time and manifest stay the same; named ones always are. With --file: one snapshot file. Changes nothing ' +
+    'in the store, but with --remember. Ctrl-C keeps what is done. Exit code 4 when something is wrong.',
   operands: '[NAME...]',
   flags: [storeFlags, verifyFlags, outputFlags, loggingFlags],
   run: verify,
@@ -24,53 +31,101 @@ export const verifyCommand: Command = {
 async function verify(context: CommandContext): Promise<void> {
   const config = parseVerifyConfig(context.given);
   return config.file === undefined
-    ? verifyStore(context)
-    : verifyOneFile(context, config.file, config.skipHashCheck);
+    ? verifyStore(context, config)
+    : verifyOneFile(context, config.file, config);
 }
 
-async function verifyStore(context: CommandContext): Promise<void> {
-  const { out, log, signal, operands } = context;
+async function verifyStore(context: CommandContext, config: VerifyConfig): Promise<void> {
+  const { out, progress } = context;
   const { json } = parseOutput(context.given);
   const opened = await openConfiguredStore(context);
-  const verdict = await verifySet(opened.store, {
-    names: operands,
-    tempDir: opened.config.tempDir,
-    signal,
-    onVerdict: (one) => json || tell(context, one),
-    onWarning: (text) => log.warn(text),
-  });
+  const verdict = await verifyObjects(context, config, opened, json);
+  progress.end();
   if (verdict.objects.length === 0) {
-    const hint = await whereToLook(opened, signal);
     throw new BackupError('NOTHING_TO_RESTORE', 'there are no backups', {
       op: 'verify',
       object: opened.store.location,
-      hint,
+      hint: await whereToLook(opened, context.signal),
     });
   }
-  const damaged = verdict.objects.filter(({ problems }) => problems.length > 0);
   if (json) out.json({ location: opened.store.location, ...verdict });
-  else if (verdict.plan !== undefined) for (const line of describePlan(verdict.plan)) out.text(line);
+  else {
+    for (const line of chainLines(verdict)) out.text(line);
+    out.text(totalsLine(verdict));
+  }
+  refuseDamage(verdict);
+}
+
+async function verifyObjects(
+  context: CommandContext,
+  config: VerifyConfig,
+  { store, config: settings }: OpenedStore,
+  json: boolean,
+): Promise<SetVerdict> {
+  const { out, log, signal, operands, progress } = context;
+  const { tempDir } = settings;
+  const onNote = (text: string) => log.info(text);
+  let inStore: StoredResults | undefined;
+  const keepers = ({ verified: keys }: { readonly verified: readonly string[] }): readonly Keeper[] => {
+    const { stateDir, remember } = config;
+    const inFile = stateDir && new StateFile({ dir: stateDir, location: store.location, onNote });
+    inStore = remember ? new StoredResults(store, { keys, onNote, signal }) : undefined;
+    return [inFile, inStore].filter((keeper) => typeof keeper === 'object');
+  };
+  try {
+    return await verifySet(store, {
+      ...config,
+      ...{ names: operands, tempDir, keepers, signal },
+      answer: (question) => answerOnce(context, settings, question),
+      onVerdict: (one) => {
+        if (!json) for (const line of objectLines(one)) out.text(line);
+      },
+      onWarning: (text) => log.warn(text),
+      onProgress: (done, total) => progress.update('verify', done, total, 'bytes'),
+    });
+  } finally {
+    await inStore?.write(Date.now());
+  }
+}
+
+function refuseDamage({ objects, chain }: SetVerdict): void {
+  const damaged = objects.filter(({ problems }) => problems.length > 0);
   if (damaged.length > 0) {
-    throw new BackupError('CORRUPT', `${damaged.length} of ${verdict.objects.length} objects are damaged`, {
+    throw new BackupError('CORRUPT', `${damaged.length} of ${objects.length} objects are damaged`, {
       op: 'verify',
     });
   }
-  const { plan } = verdict;
+  const { plan, problems = [] } = chain ?? {};
   if (plan?.kind === 'gap')
     throw new BackupError('REVISION_GAP', 'the chain is not complete', { op: 'verify' });
   if (plan?.kind === 'fork') throw new BackupError('FORK', 'the store holds two histories', { op: 'verify' });
+  if (plan?.kind === 'nothing') {
+    throw new BackupError('CORRUPT', `nothing can be restored: ${plan.reason}`, { op: 'verify' });
+  }
+  if (problems.length > 0) {
+    throw new BackupError('CORRUPT', `${problems.length} contradictions between objects and manifests`, {
+      op: 'verify',
+    });
+  }
 }
 
-function tell({ out }: CommandContext, { object, revision, records, problems }: ObjectVerdict): void {
-  if (problems.length === 0) out.text(`ok       ${object}  revision ${revision}, ${records} records`);
-  else for (const problem of problems) out.text(`DAMAGED  ${object}: ${problem}`);
-}
-
-async function verifyOneFile(context: CommandContext, path: string, skipHashCheck: boolean): Promise<void> {
-  const { out, signal } = context;
-  const verdict = await verifyFile(path, { skipHashCheck, signal });
+async function verifyOneFile(
+  context: CommandContext,
+  path: string,
+  { skipHashCheck }: Pick<VerifyConfig, 'skipHashCheck'>,
+): Promise<void> {
+  const { out, signal, progress } = context;
+  const bytes = await stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  const verdict = await verifyFile(path, {
+    ...{ skipHashCheck, signal },
+    onProgress: (share) => progress.update('verify', Math.round(share * bytes), bytes, 'bytes'),
+  });
+  progress.end();
   if (parseOutput(context.given).json) out.json(verdict);
-  else tell(context, verdict);
+  else for (const line of objectLines({ ...verdict, remembered: false, checkedAtMs: 0 })) out.text(line);
   if (verdict.problems.length > 0) {
     throw new BackupError('CORRUPT', `${verdict.problems.length} problems were found`, {
       op: 'verify',

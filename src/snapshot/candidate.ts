@@ -54,7 +54,7 @@ export function lowestState(pieces: readonly BranchPiece[]): Plan | undefined {
   return lowest === undefined ? undefined : toPlan(lowest, new Cover([]));
 }
 
-function deltaParts(pieces: readonly BranchPiece[]): DeltaPart[] {
+export function deltaParts(pieces: readonly BranchPiece[]): DeltaPart[] {
   const parts: DeltaPart[] = [];
   for (const { piece, upTo } of pieces) {
     const { kind, start } = piece.name;

@@ -5,6 +5,8 @@
  *   v2/<name>                    backup
  *   v2/<name>/<10 digits>        chunk that the Go tool leaves on GCS and Swift; its object is composed of them
  *   v2/manifest/<name>.json      manifest
+ *   v2/verified/<unixms>-<16 hex digits>.jsonl.gz
+ *                                results of verifications, where `verify --remember` was asked for
  *   v1/Backup-<unixsecs>/<name>  backup of long ago, chunks below it
  */
 import { parseName, type SnapshotName } from './name.js';
@@ -13,6 +15,8 @@ export type ClassifiedKey =
   | { readonly what: 'snapshot'; readonly key: string; readonly name: SnapshotName }
   | { readonly what: 'chunk'; readonly key: string; readonly of: SnapshotName; readonly index: number }
   | { readonly what: 'manifest'; readonly key: string; readonly of: SnapshotName }
+  /** Results of verifications. */
+  | { readonly what: 'verified'; readonly key: string }
   /** A path element begins with ".": a temporary file, ours or another's. */
   | { readonly what: 'hidden'; readonly key: string }
   /** Not ours: to be counted and warned about, never read, never deleted. */
@@ -20,6 +24,7 @@ export type ClassifiedKey =
 
 const V1_DIR = /^Backup-\d{1,12}$/;
 const CHUNK = /^\d{10}$/;
+const VERIFIED = /^\d{13}-[0-9a-f]{16}\.jsonl\.gz$/;
 const MANIFEST_SUFFIX = '.json';
 
 export function classifyKey(key: string): ClassifiedKey {
@@ -34,6 +39,8 @@ export function classifyKey(key: string): ClassifiedKey {
 function classifyV2(key: string, rest: readonly string[]): ClassifiedKey {
   const [first = '', second, ...more] = rest;
   if (first === 'manifest' && second !== undefined && more.length === 0) return classifyManifest(key, second);
+  if (first === 'verified' && second !== undefined && VERIFIED.test(second) && more.length === 0)
+    return { what: 'verified', key };
   if (first === 'v1' || first === 'v2') {
     return foreign(key, `is below another ${first}/: it belongs to a prefix that ends in v2`);
   }

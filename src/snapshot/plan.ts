@@ -6,6 +6,8 @@ export interface StoredSnapshot {
   readonly key: string;
   readonly name: SnapshotName;
   readonly bytes: number;
+  /** When it was stored, by the store's clock, milliseconds. */
+  readonly modifiedMs?: number | undefined;
   readonly manifest?: Manifest | undefined;
 }
 

@@ -4,6 +4,7 @@
  *   <container>/<prefix>/v2/<name>                   backups, ours and the Go tool's
  *   <container>/<prefix>/v2/<name>/<chunk number>    chunks of the Go tool on GCS and Swift
  *   <container>/<prefix>/v2/manifest/<name>.json     our manifests
+ *   <container>/<prefix>/v2/verified/…               results of verifications, only where they were asked for
  *   <container>/<prefix>/v1/Backup-<unixsecs>/<name> what the Go tool wrote long ago
  *
  * A store is opened at <container>/<prefix>; keys begin with the version. So a prefix that itself holds "v1" or
@@ -16,6 +17,7 @@ import { BackupError } from '../errors.js';
 export const BACKUP_DIRS = ['v1', 'v2'] as const;
 export const WRITTEN_DIR = 'v2';
 export const MANIFEST_DIR = 'v2/manifest';
+export const VERIFIED_DIR = 'v2/verified';
 
 /** Leaves room for the longest name of a backup within the 1024 bytes of a key. */
 export const MAX_PREFIX_BYTES = 768;
@@ -26,6 +28,11 @@ export function objectKey(name: string): string {
 
 export function manifestKey(name: string): string {
   return `${MANIFEST_DIR}/${name}.json`;
+}
+
+/** Ascending in time; objects never change, so each writing is an object of its own. `id`: 16 hex digits. */
+export function verifiedKey(writtenMs: number, id: string): string {
+  return `${VERIFIED_DIR}/${String(writtenMs).padStart(13, '0')}-${id}.jsonl.gz`;
 }
 
 /** `--store-prefix` as path elements without "//" and slashes at its ends; "" when there is none. */

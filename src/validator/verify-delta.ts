@@ -1,23 +1,32 @@
-/** Everything that can be said of one delta alone: digests, blocks, order, and that its name tells the truth. */
+/** Everything that can be said of one delta alone: digests, blocks, order, times, and that its name tells the truth. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { verifyDelta as readThrough } from '../native/index.js';
+import { deltaLastEvent, verifyDelta as readThrough } from '../native/index.js';
 import { download } from '../pipeline/download.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
 import type { Store } from '../store/store.js';
-import type { ObjectVerdict, VerifyOptions } from './verdict.js';
+import { compareDelta } from './compare-manifest.js';
+import type { ObjectFindings, VerifyOptions } from './verdict.js';
 
+const FETCHED = 0.5;
+
+/** A delta that is sound stays at `keepAt` as it lies in the store, when that is given. */
 export async function verifyDelta(
   store: Store,
   object: StoredSnapshot,
   workDir: string,
-  options: VerifyOptions,
-): Promise<ObjectVerdict> {
-  const { name } = object;
-  const path = join(workDir, name.text);
+  options: VerifyOptions & { readonly keepAt?: string | undefined },
+): Promise<ObjectFindings> {
+  const { signal, onProgress, keepAt } = options;
+  const { name, manifest } = object;
+  const path = keepAt ?? join(workDir, name.text);
+  let kept = false;
   try {
-    await download(store, object, path, options);
-    const { summary } = await readThrough(name.text, path, { signal: options.signal });
+    await download(store, object, path, {
+      signal,
+      onProgress: (bytes) => onProgress?.((FETCHED * bytes) / Math.max(object.bytes, 1)),
+    });
+    const { summary, header } = await readThrough(name.text, path, { signal });
     const problems: string[] = [];
     if (summary.firstRevision !== name.start) {
       problems.push(`it begins at revision ${summary.firstRevision}, its name says ${name.start}`);
@@ -25,8 +34,20 @@ export async function verifyDelta(
     if (summary.lastRevision !== name.last) {
       problems.push(`it ends at revision ${summary.lastRevision}, its name says ${name.last}`);
     }
-    return { object: name.text, revision: summary.lastRevision, records: summary.events, problems };
+    if (manifest !== undefined) {
+      const last = manifest.lastRecord && (await deltaLastEvent(name.text, path, { signal }));
+      problems.push(...compareDelta(manifest, summary, last));
+    }
+    kept = problems.length === 0 && keepAt !== undefined;
+    const named = header?.predecessorName ?? '';
+    return {
+      revision: summary.lastRevision,
+      records: summary.events,
+      problems,
+      sha256: summary.sha256,
+      predecessor: named === '' ? undefined : { name: named, sha256: header?.predecessorSha256 ?? undefined },
+    };
   } finally {
-    await rm(path, { force: true });
+    if (!kept) await rm(path, { force: true });
   }
 }

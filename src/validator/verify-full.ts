@@ -1,98 +1,98 @@
 /** Everything that can be said of one full without an etcd: digests, structure, mvcc records, HashKV. */
-import { rm } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkDb, checkMvcc, hashKv, inspectDb, type ReadCodec, unpackFull } from '../native/index.js';
 import { download } from '../pipeline/download.js';
+import type { Manifest } from '../snapshot/manifest.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
 import type { Store } from '../store/store.js';
+import { allOrFirstFailure } from './all-or-first-failure.js';
+import { compareFull } from './compare-manifest.js';
 import { describeFindings, MAX_FINDINGS, THREADS } from './findings.js';
-import type { ObjectVerdict, VerifyOptions } from './verdict.js';
+import type { DbVerdict, ObjectFindings, VerifyOptions } from './verdict.js';
 
 /** A packed snapshot never unpacks to more than etcd could ever hold. */
 export const MAX_PLAIN_BYTES = 1024 ** 4;
+/** Shares of the time that an object takes, roughly: fetching, unpacking with both digests, checking. */
+const FETCHED = 0.25;
+const UNPACKED = 0.6;
+const SMALLEST_PAGE_BYTES = 4096;
 
+/** A full that is sound stays at `keepAt`, plain, when that is given; every other file is removed. */
 export async function verifyFull(
   store: Store,
   object: StoredSnapshot,
   workDir: string,
-  options: VerifyOptions,
-): Promise<ObjectVerdict> {
-  const packed = join(workDir, object.name.text);
+  options: VerifyOptions & { readonly keepAt?: string | undefined },
+): Promise<ObjectFindings> {
+  const { signal, onProgress, keepAt } = options;
+  const name = object.name.text;
+  const packed = join(workDir, name);
   const plain = `${packed}.plain`;
+  let kept = false;
   try {
-    await download(store, object, packed, options);
-    const unpacked = await unpackFull(
-      object.name.text,
-      {
-        source: packed,
-        target: plain,
-        codec: codecOf(object),
-        stripTrailer: false,
-        maxBytes: MAX_PLAIN_BYTES,
-      },
-      { signal: options.signal },
-    );
+    await download(store, object, packed, {
+      signal,
+      onProgress: (bytes) => onProgress?.((FETCHED * bytes) / Math.max(object.bytes, 1)),
+    });
+    const target = keepAt ?? plain;
+    const request = { source: packed, target, codec: codecOf(object), stripTrailer: false };
+    const unpacked = await unpackFull(name, { ...request, maxBytes: MAX_PLAIN_BYTES }, { signal });
     await rm(packed);
-    const problems = compareDigests(object, unpacked.packedSha256, unpacked.trailer);
-    const db = await verifyDbFile(plain, options);
-    problems.push(...db.problems, ...(await compareManifest(object, plain, db, options)));
-    return { object: object.name.text, revision: db.revision, records: db.records, problems };
+    onProgress?.(UNPACKED);
+    const checked = await checkPlain(target, object.manifest?.hashKv, {
+      signal,
+      onProgress: (share) => onProgress?.(UNPACKED + (1 - UNPACKED) * share),
+    });
+    const problems = [...trailerProblems(unpacked.trailer), ...checked.db.problems];
+    if (object.manifest !== undefined)
+      problems.push(...compareFull(object.manifest, object, unpacked, checked));
+    kept = problems.length === 0;
+    const { revision, records } = checked.db;
+    return { revision, records, problems, sha256: unpacked.packedSha256, predecessor: undefined };
   } finally {
-    await Promise.all([packed, plain].map((path) => rm(path, { force: true })));
+    const left = kept || keepAt === undefined ? [packed, plain] : [packed, plain, keepAt];
+    await Promise.all(left.map((path) => rm(path, { force: true })));
   }
 }
 
-export interface DbVerdict {
-  readonly revision: bigint | undefined;
-  readonly records: number | undefined;
-  readonly problems: string[];
+export interface CheckedPlain {
+  readonly db: DbVerdict;
+  readonly info: Awaited<ReturnType<typeof inspectDb>> | undefined;
+  readonly hash: Awaited<ReturnType<typeof hashKv>> | undefined;
 }
 
-/** Structure first: what is read afterwards relies on it. */
-export async function verifyDbFile(path: string, { signal }: VerifyOptions): Promise<DbVerdict> {
-  const structure = await checkDb(path, { threads: THREADS, maxFindings: MAX_FINDINGS }, { signal });
+/**
+ * Structure, records and HashKV side by side: each reads the file by itself, all of them together are as long as the
+ * longest where there are processors for them. What the others say of a file that cannot be read is not told.
+ */
+export async function checkPlain(
+  path: string,
+  stated: Manifest['hashKv'],
+  { signal, onProgress }: VerifyOptions,
+): Promise<CheckedPlain> {
+  const pages = Math.max(1, (await stat(path)).size / SMALLEST_PAGE_BYTES);
+  const structure = await checkDb(
+    path,
+    { threads: THREADS, maxFindings: MAX_FINDINGS },
+    { signal, onProgress: (done) => onProgress?.(Math.min(0.5, done / pages / 2)) },
+  );
   const problems = describeFindings('bbolt', structure.findings, structure.findingsTotal);
-  if (!structure.readable) return { revision: undefined, records: undefined, problems };
-  const mvcc = await checkMvcc(path, { maxFindings: MAX_FINDINGS }, { signal });
+  if (!structure.readable) {
+    return { db: { revision: undefined, records: undefined, problems }, info: undefined, hash: undefined };
+  }
+  const [mvcc, info, hash] = await allOrFirstFailure([
+    checkMvcc(path, { maxFindings: MAX_FINDINGS }, { signal }),
+    inspectDb(path, { signal }),
+    stated === undefined ? undefined : hashKv(path, stated, { signal }),
+  ]);
   problems.push(...describeFindings('mvcc', mvcc.findings, mvcc.findingsTotal));
-  const info = await inspectDb(path, { signal });
-  return { revision: info.revision, records: mvcc.records, problems };
+  return { db: { revision: info.revision, records: mvcc.records, problems }, info, hash };
 }
 
-function compareDigests(
-  object: StoredSnapshot,
-  sha256: string,
-  trailer: 'good' | 'missing' | 'wrong',
-): string[] {
-  const problems: string[] = [];
-  const stated = object.manifest?.sha256;
-  if (stated !== undefined && stated !== sha256)
-    problems.push(`its SHA-256 is ${sha256}, its manifest states ${stated}`);
-  if (trailer === 'missing') problems.push('it lacks the SHA-256 at its end');
-  if (trailer === 'wrong') problems.push('the SHA-256 at its end does not fit its bytes');
-  return problems;
-}
-
-async function compareManifest(
-  { manifest }: StoredSnapshot,
-  plain: string,
-  db: DbVerdict,
-  { signal }: VerifyOptions,
-): Promise<string[]> {
-  if (manifest === undefined || db.revision === undefined) return [];
-  const problems: string[] = [];
-  if (manifest.revision !== db.revision) {
-    problems.push(`it holds revision ${db.revision}, its manifest states ${manifest.revision}`);
-  }
-  if (manifest.hashKv !== undefined) {
-    const found = await hashKv(plain, manifest.hashKv, { signal });
-    if (found.comparable && found.hash !== manifest.hashKv.hash) {
-      problems.push(
-        `HashKV at revision ${found.revision} is ${found.hash}, its manifest states ${manifest.hashKv.hash}`,
-      );
-    }
-  }
-  return problems;
+function trailerProblems(trailer: 'good' | 'missing' | 'wrong'): string[] {
+  if (trailer === 'missing') return ['it lacks the SHA-256 at its end'];
+  return trailer === 'wrong' ? ['the SHA-256 at its end does not fit its bytes'] : [];
 }
 
 export function codecOf({ name }: StoredSnapshot): ReadCodec {
