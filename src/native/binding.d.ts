@@ -9,6 +9,22 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** Hands files to one running append, in order. */
+export declare class DeltaFeed {
+  constructor()
+  /**
+   * The next `.ebd`. The promise is true once the file may go, false when the append has ended before. One at a time.
+   * JavaScript thread, does not block.
+   */
+  push(path: string): Promise<boolean>
+  /** There are no more files. JavaScript thread, does not block. */
+  end(): void
+  /** The append ends with CANCELLED as soon as it needs another file. JavaScript thread, does not block. */
+  abort(): void
+  /** Whether it was a delta that the append failed on, and not the database. JavaScript thread. */
+  failedInDelta(): boolean
+}
+
 /** A delta that is being written. */
 export declare class DeltaWriter {
   /** Creates the file, which must not exist. `codec`: "zstd" or "none". JavaScript thread. */
@@ -53,14 +69,18 @@ export declare class JobControl {
 
 /** Reads deltas in order, from a revision on, and digests the records that they stand for. */
 export declare class Replay {
-  /** Revisions up to `after` are passed over. */
-  constructor(after: bigint)
+  /** Revisions up to `after` are passed over, and those behind `until` too. */
+  constructor(after: bigint, until?: bigint | undefined | null)
   /** Begins the next file, an .ebd. REVISION_GAP when it starts too late. JavaScript thread; reads its two ends. */
   open(path: string): void
   /** The next batch of the open file, `null` at its end. About 1 MiB, more only for one larger revision. Own thread. */
   next(control: JobControl): Promise<ReplayBatch | null>
   /** Last revision handed out. */
   position(): bigint
+  /** Arrival of the last event handed out, milliseconds since the epoch; `null` before the first. */
+  lastEventMs(): number | null
+  /** Leases that the events so far name and that their files grant, ascending by id. */
+  grants(): Array<LeaseGrant>
   /** Digest over all records handed out so far. */
   checkpoint(): RecordCheckpoint
 }
@@ -80,6 +100,22 @@ export declare class SnapshotSink {
   finish(): Promise<TakenSnapshot>
   /** Gives the stream up. The files stay for the caller to remove. Own thread, since it waits for the sink's threads. */
   abort(): Promise<void>
+}
+
+/**
+ * Appends what `feed` hands over to the database at `path`, in place, up to `until`, and seats the result; one
+ * transaction, synced. Progress is the revision that is reached. A feed serves one append. Own thread.
+ */
+export declare function appendDeltas(path: string, feed: DeltaFeed, until: bigint, seat: SeatRequest, control: JobControl): Promise<AppendedDeltas>
+
+/** What was appended. */
+export interface AppendedDeltas {
+  /** Last revision of the result. */
+  revision: bigint
+  events: number
+  checkpoints: Array<RecordCheckpoint>
+  /** Arrival of the last event, milliseconds since the epoch. */
+  lastEventMs: number | null
 }
 
 /**
@@ -242,6 +278,9 @@ export interface Finding {
   kind: string
   detail: string
 }
+
+/** Grants every lease that live keys name and that the database lacks, in place; says how many there were. Own thread. */
+export declare function grantUnknownLeases(path: string, ttlSeconds: bigint, control: JobControl): Promise<UnknownLeases>
 
 /** Reads a file once. Progress in bytes. Own thread. */
 export declare function hashFile(path: string, control: JobControl): Promise<FileDigest>

@@ -773,12 +773,14 @@ if (
   }
 }
 
-const { DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, deltaLastEvent, errorCodes, exchangePaths, exportDelta, hashFile, hashKv, identifyFile, inspectDb, prepareReplayBase, proveRecords, recordAt, recoverDelta, resolveCluster, seatDb, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaFeed, DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, deltaLastEvent, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyFile, inspectDb, prepareReplayBase, proveRecords, recordAt, recoverDelta, resolveCluster, seatDb, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+export { DeltaFeed }
 export { DeltaWriter }
 export { FileLock }
 export { JobControl }
 export { Replay }
 export { SnapshotSink }
+export { appendDeltas }
 export { assembleDb }
 export { bumpRevision }
 export { checkDb }
@@ -788,6 +790,7 @@ export { deltaLastEvent }
 export { errorCodes }
 export { exchangePaths }
 export { exportDelta }
+export { grantUnknownLeases }
 export { hashFile }
 export { hashKv }
 export { identifyFile }

@@ -13,10 +13,10 @@ export interface NativeOptions {
 
 const PROGRESS_INTERVAL_MS = 200;
 
-/** Runs one asynchronous verb. `object` is what an error names. */
+/** Runs one asynchronous verb. `object` is what an error names; asked for when there is one. */
 export async function call<T>(
   op: string,
-  object: string,
+  object: string | (() => string),
   start: (control: JobControl) => Promise<T>,
   { signal, onProgress }: NativeOptions = {},
 ): Promise<T> {
@@ -28,7 +28,7 @@ export async function call<T>(
   try {
     return await start(control);
   } catch (error) {
-    throw toBackupError(error, op, object, signal);
+    throw toBackupError(error, op, typeof object === 'string' ? object : object(), signal);
   } finally {
     clearInterval(timer);
     signal?.removeEventListener('abort', cancel);

@@ -66,6 +66,16 @@ export function unknownLeases(path: string, options: NativeOptions = {}): Promis
   return call('inspect', path, (control) => binding.unknownLeases(path, control), options);
 }
 
+/** Grants each of those leases, in place; says how many there were. */
+export function grantUnknownLeases(
+  path: string,
+  ttlSeconds: bigint,
+  options: NativeOptions = {},
+): Promise<binding.UnknownLeases> {
+  const start = (control: binding.JobControl) => binding.grantUnknownLeases(path, ttlSeconds, control);
+  return call('restore', path, start, options);
+}
+
 /** Compares the SHA-256 at the end of a plain snapshot; says what the file is when it is none. Progress in bytes. */
 export function checkSnapshotFile(
   path: string,

@@ -1,4 +1,5 @@
 /** The native verbs. Import this, never `binding.js`, which is generated. */
+export * from './apply.js';
 export type { NativeOptions } from './call.js';
 export * from './db.js';
 export * from './delta.js';

@@ -9,9 +9,9 @@ export class Replay {
   readonly #replay: binding.Replay;
   #object = '';
 
-  /** Revisions up to `after` are passed over. */
-  constructor(after: bigint) {
-    this.#replay = new binding.Replay(after);
+  /** Revisions up to `after` are passed over, and those behind `until` too. */
+  constructor(after: bigint, until: bigint | null = null) {
+    this.#replay = new binding.Replay(after, until);
   }
 
   /** Begins the next file, an .ebd. REVISION_GAP when it starts too late. `object` is what errors name. */
@@ -28,6 +28,16 @@ export class Replay {
   /** Last revision handed out. */
   position(): bigint {
     return this.#replay.position();
+  }
+
+  /** Arrival of the last event handed out, milliseconds since the epoch; null before the first. */
+  lastEventMs(): number | null {
+    return this.#replay.lastEventMs();
+  }
+
+  /** Leases that the events so far name and that their files grant. */
+  grants(): binding.LeaseGrant[] {
+    return this.#replay.grants();
   }
 
   /** Digest over all records handed out so far. */

@@ -40,29 +40,50 @@ interface Slot {
   readonly release: Release;
 }
 
-/** Each file is removed when the next delta is asked for; leaving early stops and removes everything. */
-export async function* prepareDeltas(
+/** Fetches begin at once; iterate it once, or close it. */
+export class DeltaStream implements AsyncIterable<PreparedDelta> {
+  readonly #objects: readonly StoredSnapshot[];
+  readonly #window: DeltaWindow;
+  readonly #slots: AsyncIterator<Slot>;
+
+  constructor(source: FetchSource, objects: readonly StoredSnapshot[], options: WindowOptions) {
+    this.#objects = objects;
+    this.#window = new DeltaWindow(source, options);
+    this.#slots = this.#window.fill(objects);
+  }
+
+  /** Each file is removed when the next delta is asked for; leaving early stops and removes everything. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<PreparedDelta> {
+    const window = this.#window;
+    try {
+      for (const _ of this.#objects) {
+        const { value } = await window.orFailure(this.#slots.next());
+        const slot = value as Slot;
+        const delta = await window.orFailure(slot.delta);
+        try {
+          yield delta;
+        } finally {
+          await rm(delta.path, { force: true });
+          slot.release();
+        }
+      }
+    } finally {
+      await window.close();
+    }
+  }
+
+  /** Stops what is on its way and removes what has arrived. */
+  close(): Promise<void> {
+    return this.#window.close();
+  }
+}
+
+export function prepareDeltas(
   source: FetchSource,
   objects: readonly StoredSnapshot[],
   options: WindowOptions,
 ): AsyncGenerator<PreparedDelta> {
-  const window = new DeltaWindow(source, options);
-  try {
-    const slots = window.fill(objects);
-    for (const _ of objects) {
-      const { value } = await window.orFailure(slots.next());
-      const slot = value as Slot;
-      const delta = await window.orFailure(slot.delta);
-      try {
-        yield delta;
-      } finally {
-        await rm(delta.path, { force: true });
-        slot.release();
-      }
-    }
-  } finally {
-    await window.close();
-  }
+  return new DeltaStream(source, objects, options)[Symbol.asyncIterator]();
 }
 
 class DeltaWindow {

@@ -8,7 +8,7 @@
  */
 import { open, rm } from 'node:fs/promises';
 import { BackupError } from '../errors.js';
-import { type LeaseGrant, transcodeDelta, verifyDelta } from '../native/index.js';
+import { transcodeDelta, verifyDelta } from '../native/index.js';
 import type { SnapshotName } from '../snapshot/name.js';
 import type { StoreSettings } from '../store/registry.js';
 import type { Store } from '../store/store.js';
@@ -50,10 +50,6 @@ export interface PreparedDelta {
   readonly lastRevision: bigint;
   readonly events: number;
   readonly lastTimeMs: number;
-  /** Granted TTLs; the Go tool's deltas have none. */
-  readonly leases: readonly LeaseGrant[];
-  /** Whether the format carries grants at all. */
-  readonly leasesKnown: boolean;
 }
 
 export type FetchAnswer =
@@ -87,7 +83,7 @@ async function prepareDelta(
 ): Promise<PreparedDelta> {
   await download(store, object, path, { signal, onProgress });
   if (object.codec === 'ebd') {
-    const { summary, leases } = await verifyDelta(object.name, path, { signal });
+    const { summary } = await verifyDelta(object.name, path, { signal });
     if (object.sha256 !== undefined && object.sha256 !== summary.sha256) {
       throw damaged(
         'CHECKSUM',
@@ -95,13 +91,13 @@ async function prepareDelta(
         `its SHA-256 is ${summary.sha256}, its manifest states ${object.sha256}`,
       );
     }
-    return prepared(object, path, summary, leases, true);
+    return prepared(object, path, summary);
   }
   const target = `${path}.ebd`;
   try {
     // The codec keeps what lies on disk near the object's size, which the window counts.
     const summary = await transcodeDelta(object.name, { source: path, target, codec: 'zstd' }, { signal });
-    return prepared(object, target, summary, [], false);
+    return prepared(object, target, summary);
   } catch (error) {
     await rm(target, { force: true });
     throw error;
@@ -114,8 +110,6 @@ function prepared(
   object: FetchObject,
   path: string,
   summary: { firstRevision: bigint; lastRevision: bigint; events: number; lastTimeMs: number },
-  leases: readonly LeaseGrant[],
-  leasesKnown: boolean,
 ): PreparedDelta {
   const { firstRevision, lastRevision, events, lastTimeMs } = summary;
   if (lastRevision !== object.last || firstRevision > object.start) {
@@ -125,7 +119,7 @@ function prepared(
       `it holds revisions ${firstRevision}-${lastRevision}, not what its name says`,
     );
   }
-  return { path, object: object.name, firstRevision, lastRevision, events, lastTimeMs, leases, leasesKnown };
+  return { path, object: object.name, firstRevision, lastRevision, events, lastTimeMs };
 }
 
 /** One range into its place of a file that has its full length already. */

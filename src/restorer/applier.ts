@@ -1,27 +1,36 @@
-/** What turns a base and deltas into a database. One interface, so that a native applier can stand beside the embedded one. */
-import type { LeaseGrant, RecordCheckpoint } from '../native/index.js';
+/**
+ * What makes the restored database of a base and deltas: one interface, whether a real etcd replays the deltas, or they
+ * are appended natively. Where the result ends and how it is seated is told at the start, so that an applier may do all
+ * of it in one go.
+ */
+import type { RecordCheckpoint, SeatRequest } from '../native/index.js';
 import type { PreparedDelta } from '../pipeline/task.js';
 import type { Base } from './base.js';
 
 export interface ApplyRequest {
+  /** May become the result, in place; after an error its content is still the base's. */
   readonly base: Base;
-  /** In order; each is removed once the next is asked for. */
+  /** In order, maybe none; each is removed once the next is asked for. */
   readonly deltas: AsyncIterable<PreparedDelta>;
+  /** Last revision of the result, whatever the deltas hold behind it. */
+  readonly until: bigint;
+  /** The new cluster, for the result. */
+  readonly seat: SeatRequest;
   /** Empty directory for whatever the applier needs. */
   readonly workDir: string;
   /** Bytes of all deltas as stored: a hint for limits. */
   readonly deltaBytes: number;
   readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((revision: bigint, events: number) => void) | undefined;
+  readonly onProgress?: ((revision: bigint) => void) | undefined;
 }
 
 export interface Applied {
-  /** The database that holds base and deltas; only its `key` bucket counts. */
+  /** The finished database: records of base and deltas, the base's other buckets, the deltas' leases, seated. */
   readonly dbPath: string;
+  /** Where base and deltas end; below `until` when they do not reach it. */
   readonly revision: bigint;
   /** What the records above the base must digest to, at the end of each delta. */
   readonly checkpoints: readonly RecordCheckpoint[];
-  readonly leases: readonly LeaseGrant[];
   readonly events: number;
   /** Arrival of the last event, milliseconds since the epoch; undefined when nothing was applied. */
   readonly lastEventMs: number | undefined;

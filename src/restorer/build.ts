@@ -1,29 +1,11 @@
 /** The new directory, complete: database, WAL, raft snapshot, owner and modes as the old one had them. */
 import { chmod, lchown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { assembleDb, type ClusterIds, seatDb, writeMemberDir } from '../native/index.js';
+import { type ClusterIds, writeMemberDir } from '../native/index.js';
 import { RESTORED_FILE } from '../snapshot/restored-mark.js';
-import type { Applied } from './applier.js';
-import type { Base } from './base.js';
 import type { PartDir } from './part-dir.js';
 import type { Seat } from './seat.js';
 import { lstatOrUndefined, type Target } from './target.js';
-
-/** The restored database in `work`, seated; the base or the replayed copy becomes it. */
-export async function buildDb(
-  base: Base,
-  applied: Applied | undefined,
-  seat: Seat,
-  options: { readonly signal?: AbortSignal | undefined },
-): Promise<string> {
-  if (applied === undefined) {
-    await seatDb(base.path, seat, options);
-    return base.path;
-  }
-  const { dbPath: replayed, leases } = applied;
-  await assembleDb({ replayed, base: base.path, leases, seat }, options);
-  return replayed;
-}
 
 /** `<part>/new` around the proven database. */
 export async function buildDirectory(

@@ -52,13 +52,15 @@ export class Chooser {
     this.#options = options;
   }
 
-  async choose(): Promise<Choice> {
+  /** `onPlan` hears of each plan before its base is read, which takes long. */
+  async choose(onPlan: (plan: Plan) => Promise<void>): Promise<Choice> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       this.#options.signal?.throwIfAborted();
       const result = planRestore(this.#input());
       this.#tell(result);
       const plan = await this.#consider(result);
       if (plan === undefined) continue;
+      await onPlan(plan);
       const base = await this.#read(plan.base);
       // Planned from a name or a manifest that was wrong: the content counts.
       if (base === undefined || base.info.revision !== plan.baseRevision || !plan.baseRevisionKnown) continue;

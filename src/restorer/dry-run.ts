@@ -13,6 +13,7 @@ import { locateTarget, type Target } from './target.js';
 const FETCH_BYTES_PER_SECOND = 100e6;
 const CHECK_BYTES_PER_SECOND = 150e6;
 const REPLAYED_REVISIONS_PER_SECOND = 2_000;
+const APPENDED_REVISIONS_PER_SECOND = 50_000;
 const START_AND_STOP_SECONDS = 3;
 
 export interface DryRun {
@@ -33,7 +34,7 @@ export interface Estimate {
 }
 
 export async function dryRun(request: RestoreRequest): Promise<DryRun> {
-  const { store, observer, signal, base, exclude, timeline, maxInflightBytes } = request;
+  const { store, observer, signal, base, exclude, timeline } = request;
   checkCluster(request);
   const target = await locateTarget(request.dataDir);
   const old = await takeOldMember(target, observer, { signal });
@@ -45,17 +46,20 @@ export async function dryRun(request: RestoreRequest): Promise<DryRun> {
   const estimate = plan && {
     plan,
     objects: [plan.base, ...plan.deltas.map(({ object }) => object)],
-    need: spaceNeed(plan, maxInflightBytes),
+    need: spaceNeed(plan, request),
     freeBytes: await freeBytes(target.part),
-    seconds: secondsFor(plan, maxInflightBytes),
+    seconds: secondsFor(plan, request),
   };
   return { target, oldRevision: old?.revision, result, estimate };
 }
 
-function secondsFor(plan: Plan, maxInflightBytes: number): number {
+function secondsFor(plan: Plan, request: RestoreRequest): number {
   const fetch = plan.bytes / FETCH_BYTES_PER_SECOND;
-  const check = spaceNeed(plan, maxInflightBytes).likelyBytes / CHECK_BYTES_PER_SECOND;
+  const check = spaceNeed(plan, request).likelyBytes / CHECK_BYTES_PER_SECOND;
   if (plan.deltas.length === 0) return Math.ceil(fetch + check);
-  const replay = Number(plan.revision - plan.baseRevision) / REPLAYED_REVISIONS_PER_SECOND;
+  const revisions = Number(plan.revision - plan.baseRevision);
+  if (request.applier === 'native')
+    return Math.ceil(fetch + check + revisions / APPENDED_REVISIONS_PER_SECOND);
+  const replay = revisions / REPLAYED_REVISIONS_PER_SECOND;
   return Math.ceil(fetch + check + replay + START_AND_STOP_SECONDS);
 }

@@ -1,4 +1,7 @@
-/** Replays deltas through a real etcd: a child process on a prepared copy of the base. */
+/**
+ * Replays deltas through a real etcd: a child process on a prepared copy of the base. Of what it leaves behind only the
+ * `key` bucket is used, put beside the base's other buckets.
+ */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onAbort } from '../base/abort.js';
@@ -6,7 +9,7 @@ import { BackupError, isBackupError } from '../errors.js';
 import { type EmbeddedEtcd, startEmbedded } from '../etcd/embedded.js';
 import type { EtcdBinary } from '../etcd/etcd-binary.js';
 import {
-  type LeaseGrant,
+  assembleDb,
   prepareReplayBase,
   type RecordCheckpoint,
   Replay,
@@ -42,7 +45,7 @@ export class EmbeddedApplier implements Applier {
   }
 
   async apply(request: ApplyRequest): Promise<Applied> {
-    const { base, workDir, signal } = request;
+    const { base, seat, workDir, signal } = request;
     const dataDir = join(workDir, 'replay');
     const dbPath = join(dataDir, 'member', 'snap', 'db');
     await this.#prepare(request, dataDir, dbPath);
@@ -60,8 +63,9 @@ export class EmbeddedApplier implements Applier {
     // Ends every call that is in flight: cheaper than to tell each of them.
     const unhook = onAbort(signal, () => void etcd.kill());
     try {
-      const replayed = await new EmbeddedReplay(etcd, base.info.revision, request).run();
+      const { leases, ...replayed } = await new EmbeddedReplay(etcd, request).run();
       await etcd.stop();
+      await assembleDb({ replayed: dbPath, base: base.path, leases, seat }, { signal });
       return { dbPath, ...replayed, childPeakBytes: await etcd.peakRssBytes() };
     } finally {
       unhook();
@@ -71,13 +75,13 @@ export class EmbeddedApplier implements Applier {
 
   async #prepare({ base, signal }: ApplyRequest, dataDir: string, dbPath: string): Promise<void> {
     await mkdir(join(dataDir, 'member', 'snap'), { recursive: true, mode: 0o700 });
-    const seat = {
+    const copy = {
       source: base.path,
       target: dbPath,
       cluster: REPLAY_CLUSTER,
       targetVersion: this.#binary.version,
     };
-    await prepareReplayBase(seat, { signal });
+    await prepareReplayBase(copy, { signal });
     await writeMemberDir(join(dataDir, 'member'), REPLAY_CLUSTER, this.#binary.version, { signal });
   }
 }
@@ -88,14 +92,12 @@ class EmbeddedReplay {
   readonly #replay: Replay;
   readonly #pipeline: GuardedPipeline;
   readonly #checkpoints: RecordCheckpoint[] = [];
-  readonly #leases = new Map<bigint, LeaseGrant>();
   #events = 0;
-  #lastEventMs: number | undefined;
 
-  constructor(etcd: EmbeddedEtcd, after: bigint, request: ApplyRequest) {
+  constructor(etcd: EmbeddedEtcd, request: ApplyRequest) {
     this.#etcd = etcd;
     this.#request = request;
-    this.#replay = new Replay(after);
+    this.#replay = new Replay(request.base.info.revision, request.until);
     this.#pipeline = new GuardedPipeline((txn) => etcd.txn(txn));
   }
 
@@ -104,9 +106,9 @@ class EmbeddedReplay {
     return {
       revision: this.#replay.position(),
       checkpoints: this.#checkpoints,
-      leases: [...this.#leases.values()],
+      leases: this.#replay.grants(),
       events: this.#events,
-      lastEventMs: this.#lastEventMs,
+      lastEventMs: this.#replay.lastEventMs() ?? undefined,
     };
   }
 
@@ -114,7 +116,6 @@ class EmbeddedReplay {
   async #applyDelta(delta: PreparedDelta): Promise<void> {
     const { signal } = this.#request;
     this.#replay.open(delta.object, delta.path);
-    for (const lease of delta.leases) this.#leases.set(lease.id, lease);
     let next = this.#replay.next({ signal });
     for (let batch = await next; batch !== null; batch = await next) {
       const reading = this.#replay.next({ signal });
@@ -126,7 +127,6 @@ class EmbeddedReplay {
         throw inObject(error, delta);
       }
     }
-    this.#lastEventMs = delta.lastTimeMs;
     this.#checkpoints.push(this.#replay.checkpoint());
   }
 
@@ -137,7 +137,7 @@ class EmbeddedReplay {
     }
     await this.#pipeline.apply(batch);
     this.#events += batch.events;
-    this.#request.onProgress?.(batch.lastRevision, this.#events);
+    this.#request.onProgress?.(batch.lastRevision);
   }
 
   /** A lease of the base is there already. */

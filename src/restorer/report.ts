@@ -44,7 +44,7 @@ export function reportOf(request: RestoreRequest, result: RestoreResult): Restor
     keys: proof.liveKeys,
     base: base.object.name.text,
     deltas: plan.deltas.length,
-    events: applied?.events ?? 0,
+    events: applied.events,
     provenRecords: proof.records,
     provenHashes: proof.hashes,
     lastEventAt: lastEventAt(result),
@@ -54,11 +54,11 @@ export function reportOf(request: RestoreRequest, result: RestoreResult): Restor
     memberId: ids.memberId,
     members: cluster.members,
     unknownLeases: result.unknownLeases,
-    notes: notesOf(result),
+    notes: notesOf(request, result),
     command: startCommand(cluster, target.dataDir),
     etcdVersion: etcdVersionOf(request, proof.info),
     elapsedMs,
-    childPeakBytes: applied?.childPeakBytes,
+    childPeakBytes: applied.childPeakBytes,
   };
 }
 
@@ -112,7 +112,7 @@ function hashLine({ provenHashes }: RestoreReport): string {
 }
 
 function lastEventAt({ applied, base }: RestoreResult): string {
-  if (applied?.lastEventMs !== undefined) return new Date(applied.lastEventMs).toISOString();
+  if (applied.lastEventMs !== undefined) return new Date(applied.lastEventMs).toISOString();
   const { manifest, name } = base.object;
   return manifest?.endedAtMs === undefined
     ? time(name.createdSecs)
@@ -120,12 +120,17 @@ function lastEventAt({ applied, base }: RestoreResult): string {
 }
 
 /** What the watch does not carry, and what the base brings along (hazards 5, 39, 40). */
-function notesOf({ base, proof, plan, unknownLeases }: RestoreResult): string[] {
+function notesOf(
+  { unknownLeaseTtlSeconds: ttl }: RestoreRequest,
+  { base, proof, plan, unknownLeases }: RestoreResult,
+): string[] {
   const notes: string[] = [];
   const { leases, keys } = unknownLeases;
   if (keys > 0)
     notes.push(
-      `${keys} keys refer to ${leases} leases whose time to live is in no backup; those keys do not expire`,
+      `${keys} keys refer to ${leases} leases whose time to live is in no backup; ${
+        ttl === undefined ? 'those keys do not expire' : `they were granted ${ttl} s`
+      }`,
     );
   if (proof.info.authEnabled) {
     const since =

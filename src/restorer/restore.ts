@@ -4,30 +4,34 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RestoreConfig } from '../config/restore.js';
 import { BackupError, isBackupError } from '../errors.js';
-import { type EtcdBinary, probeEtcdBinary } from '../etcd/etcd-binary.js';
-import { type ClusterIds, syncTree, type UnknownLeases, unknownLeases } from '../native/index.js';
+import {
+  type ClusterIds,
+  grantUnknownLeases,
+  syncTree,
+  type UnknownLeases,
+  unknownLeases,
+} from '../native/index.js';
+import { DeltasAhead } from '../pipeline/ahead.js';
 import { readCatalog } from '../pipeline/catalog.js';
-import { prepareDeltas } from '../pipeline/fetch.js';
 import { FetchPool } from '../pipeline/pool.js';
 import { planRestore } from '../snapshot/chain.js';
 import type { Plan, StoredSnapshot } from '../snapshot/plan.js';
 import { formatRestoredMark } from '../snapshot/restored-mark.js';
 import type { StoreSettings } from '../store/registry.js';
 import type { Store } from '../store/store.js';
-import type { Applied, Applier } from './applier.js';
+import type { Applied } from './applier.js';
+import { Appliers } from './appliers.js';
 import type { Base } from './base.js';
-import { buildDb, buildDirectory } from './build.js';
+import { buildDirectory } from './build.js';
 import { type Choice, Chooser } from './choose.js';
 import { type Cluster, checkCluster } from './cluster.js';
 import { isDamage } from './damage.js';
 import { diskFault } from './disk-fault.js';
-import { EmbeddedApplier } from './embedded-applier.js';
 import type { RestoreObserver } from './observer.js';
 import { checkStale, type OldMember, takeOldMember } from './old-member.js';
 import { PartDir, settleLeftover } from './part-dir.js';
 import { planByName } from './plan-by-name.js';
 import { type Proof, type ProofRequest, prove } from './prove.js';
-import { checkReadable } from './replay-version.js';
 import { raiseRevision, type Seat, seatOf } from './seat.js';
 import { checkSpace, spaceNeed } from './space.js';
 import { type SwapOptions, swapIn } from './swap.js';
@@ -50,7 +54,7 @@ export interface RestoreResult {
   readonly target: Target;
   readonly plan: Plan;
   readonly base: Base;
-  readonly applied: Applied | undefined;
+  readonly applied: Applied;
   readonly proof: Proof;
   readonly cluster: Cluster;
   readonly ids: ClusterIds;
@@ -66,7 +70,6 @@ export interface RestoreResult {
 
 /** Each try goes on without one object that was found damaged while it was applied. */
 const MAX_TRIES = 16;
-const DEFAULT_ETCD = 'etcd';
 
 export async function restore(request: RestoreRequest): Promise<RestoreResult> {
   const { dataDir, signal } = request;
@@ -88,10 +91,11 @@ class Restore {
   readonly #cluster: Cluster;
   readonly #seat: Seat;
   readonly #target: Target;
-  #binary: EtcdBinary | undefined;
+  readonly #appliers: Appliers;
 
   constructor(request: RestoreRequest, cluster: Cluster, target: Target) {
     this.#request = request;
+    this.#appliers = new Appliers(request);
     this.#cluster = cluster;
     this.#seat = seatOf(request, cluster);
     this.#target = target;
@@ -125,16 +129,19 @@ class Restore {
     objects: readonly StoredSnapshot[],
     old: OldMember | undefined,
   ): Promise<RestoreResult> {
-    const { settings, observer, signal, skipHashCheck } = this.#request;
+    const { settings, observer, signal, skipHashCheck, maxInflightBytes } = this.#request;
     const source = { pool, settings, workDir: part.work };
-    await this.#probeIfLikely(objects);
+    await this.#prepareApplier(objects);
     const chooser = new Chooser(objects, source, this.#request, { skipHashCheck, observer, signal });
-    const { choice, applied } = await this.#applyChosen(chooser, part, pool, old);
+    const ahead = new DeltasAhead(source, { maxInflightBytes, signal });
+    const { choice, applied } = await this.#applyChosen(chooser, part, ahead, old).finally(() =>
+      ahead.close(),
+    );
     const { plan, base, lostUpTo } = choice;
-    const dbPath = await buildDb(base, applied, this.#seat, { signal });
-    const toProve = this.#toProve(dbPath, choice, applied, objects);
+    const { dbPath } = applied;
+    const unknown = await this.#settleLeases(dbPath);
+    const toProve = this.#toProve(choice, applied, objects);
     const proof = await prove(toProve);
-    const unknown = await unknownLeases(dbPath, { signal });
     const { bumpRevision } = this.#request;
     const raisedRevision =
       bumpRevision === undefined ? undefined : await raiseRevision(toProve, bumpRevision, proof.liveKeys);
@@ -176,17 +183,15 @@ class Restore {
   async #applyChosen(
     chooser: Chooser,
     part: PartDir,
-    pool: FetchPool,
+    ahead: DeltasAhead,
     old: OldMember | undefined,
-  ): Promise<{ choice: Choice; applied: Applied | undefined }> {
-    const { observer, maxInflightBytes } = this.#request;
+  ): Promise<{ choice: Choice; applied: Applied }> {
     for (let tried = 1; ; tried++) {
-      const choice = await chooser.choose();
+      const choice = await chooser.choose((plan) => ahead.expect(deltasOf(plan)));
       checkStale(this.#target, old, choice.plan.revision, this.#request);
-      await checkSpace(part.path, spaceNeed(choice.plan, maxInflightBytes), observer);
-      if (choice.plan.deltas.length === 0) return { choice, applied: undefined };
+      await checkSpace(part.path, spaceNeed(choice.plan, this.#request), this.#request.observer);
       try {
-        return { choice, applied: await this.#apply(choice, part, pool) };
+        return { choice, applied: await this.#apply(choice, part, ahead) };
       } catch (error) {
         await rm(join(part.work, 'apply'), { recursive: true, force: true });
         if (!isBackupError(error) || !isDamage(error) || tried === MAX_TRIES) throw error;
@@ -196,18 +201,16 @@ class Restore {
     }
   }
 
-  async #apply({ plan, base }: Choice, part: PartDir, pool: FetchPool): Promise<Applied> {
-    const { settings, maxInflightBytes, observer, signal } = this.#request;
-    const applier = await this.#applier(base);
-    const objects = plan.deltas.map(({ object }) => object);
-    const deltas = prepareDeltas({ pool, settings, workDir: part.work }, objects, {
-      maxInflightBytes,
-      signal,
-    });
+  async #apply({ plan, base }: Choice, part: PartDir, ahead: DeltasAhead): Promise<Applied> {
+    const { observer, signal } = this.#request;
+    const applier = await this.#appliers.choose(plan, base);
+    const objects = deltasOf(plan);
     const revisions = Number(plan.revision - plan.baseRevision);
     const applied = await applier.apply({
       base,
-      deltas,
+      deltas: ahead.take(objects),
+      until: plan.revision,
+      seat: this.#seat,
       workDir: await part.makeDir('apply'),
       deltaBytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
       signal,
@@ -225,36 +228,33 @@ class Restore {
     );
   }
 
-  /** A missing etcd is told before gigabytes are fetched. */
-  async #probeIfLikely(objects: readonly StoredSnapshot[]): Promise<void> {
+  /** Leases that keys refer to and that neither base nor deltas describe: counted, and granted if so wished. */
+  #settleLeases(dbPath: string): Promise<UnknownLeases> {
+    const { unknownLeaseTtlSeconds: ttl, signal } = this.#request;
+    if (ttl === undefined) return unknownLeases(dbPath, { signal });
+    return grantUnknownLeases(dbPath, BigInt(ttl), { signal });
+  }
+
+  async #prepareApplier(objects: readonly StoredSnapshot[]): Promise<void> {
     const { base, exclude, timeline } = this.#request;
     const plan = planByName(planRestore({ objects, base, exclude, timeline }));
-    if (plan !== undefined && plan.deltas.length > 0) await this.#probe();
-  }
-
-  async #probe(): Promise<EtcdBinary> {
-    this.#binary ??= await probeEtcdBinary(this.#request.etcdBinary ?? DEFAULT_ETCD);
-    return this.#binary;
-  }
-
-  async #applier(base: Base): Promise<Applier> {
-    const binary = await this.#probe();
-    checkReadable(base.info, binary);
-    return new EmbeddedApplier(binary);
+    if (plan !== undefined) await this.#appliers.prepare(plan);
   }
 
   #toProve(
-    dbPath: string,
     { plan, base }: Choice,
-    applied: Applied | undefined,
+    { dbPath, checkpoints }: Applied,
     objects: readonly StoredSnapshot[],
   ): ProofRequest {
     const { observer, signal } = this.#request;
     return {
-      ...{ dbPath, objects, observer, signal },
+      ...{ dbPath, checkpoints, objects, observer, signal },
       baseRevision: base.info.revision,
       revision: plan.revision,
-      checkpoints: applied?.checkpoints ?? [],
     };
   }
+}
+
+function deltasOf({ deltas }: Plan): StoredSnapshot[] {
+  return deltas.map(({ object }) => object);
 }

@@ -1,6 +1,7 @@
 /** Whether there is room for a restore. What is not known is estimated, and only what is known is refused. */
 import { statfs } from 'node:fs/promises';
 import { formatBytes } from '../base/bytes.js';
+import type { RestoreConfig } from '../config/restore.js';
 import { BackupError } from '../errors.js';
 import type { Plan, StoredSnapshot } from '../snapshot/plan.js';
 import type { RestoreObserver } from './observer.js';
@@ -21,18 +22,21 @@ export interface SpaceNeed {
   readonly leastBytes: number;
 }
 
-/** The base is there three times at most: packed and plain, then plain and as the replaying etcd's own. */
-export function spaceNeed(plan: Plan, maxInflightBytes: number): SpaceNeed {
+/** The base is there twice at most: packed and plain, then plain and, when an etcd replays, as that one's own. */
+export function spaceNeed(
+  plan: Plan,
+  { maxInflightBytes, applier }: Pick<RestoreConfig, 'maxInflightBytes' | 'applier'>,
+): SpaceNeed {
   const { base, deltas } = plan;
   const least = leastPlainBytes(base);
   const plain = likelyPlainBytes(base);
   const deltaBytes = deltas.reduce((sum, { object }) => sum + object.bytes, 0);
-  const replay =
-    deltas.length === 0 ? 0 : plain + deltaBytes * DELTA_EXPANSION + REPLAY_LOG_BYTES + maxInflightBytes;
+  const replays = applier === 'embedded' && deltas.length > 0;
+  const inflight = deltas.length === 0 ? 0 : maxInflightBytes;
+  const apply = deltaBytes * DELTA_EXPANSION + (replays ? plain + REPLAY_LOG_BYTES : 0);
   return {
-    leastBytes:
-      least + (deltas.length === 0 ? base.bytes : Math.max(base.bytes, least)) + MEMBER_OVERHEAD_BYTES,
-    likelyBytes: plain + Math.max(base.bytes, replay) + MEMBER_OVERHEAD_BYTES,
+    leastBytes: least + (replays ? Math.max(base.bytes, least) : base.bytes) + MEMBER_OVERHEAD_BYTES,
+    likelyBytes: plain + Math.max(base.bytes, apply) + inflight + MEMBER_OVERHEAD_BYTES,
   };
 }
 

@@ -37,7 +37,7 @@ export async function requestFor(
     replaceNewer: false,
     toRevision: undefined,
     toTimeMs: undefined,
-    applier: 'embedded',
+    applier: 'native',
     pack: false,
     compact: false,
     unknownLeaseTtlSeconds: undefined,

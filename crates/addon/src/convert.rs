@@ -16,6 +16,12 @@ pub fn from_number(value: f64) -> u64 {
     value as u64
 }
 
+/// Milliseconds since the epoch.
+#[allow(clippy::cast_precision_loss)]
+pub fn millis_of(value: i64) -> f64 {
+    value as f64
+}
+
 /// Lower case hex.
 pub fn hex(bytes: &[u8]) -> String {
     bytes

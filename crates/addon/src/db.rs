@@ -281,6 +281,25 @@ pub fn unknown_leases<'env>(
     })
 }
 
+/// Grants every lease that live keys name and that the database lacks, in place; says how many there were. Own thread.
+#[napi(ts_return_type = "Promise<UnknownLeases>")]
+pub fn grant_unknown_leases<'env>(
+    env: &'env Env,
+    path: String,
+    ttl_seconds: BigInt,
+    control: &JobControl,
+) -> napi::Result<Object<'env>> {
+    let cancel = control.cancel_token();
+    let ttl_seconds = ttl_seconds.get_i64().0;
+    job::spawn(env, "grant-leases", move || {
+        let unknown = etcd_data::grant_unknown_leases(Path::new(&path), ttl_seconds, &cancel)?;
+        Ok(UnknownLeases {
+            leases: to_number(unknown.leases),
+            keys: to_number(unknown.keys),
+        })
+    })
+}
+
 /// A plain snapshot file whose bytes were all read.
 #[napi(object)]
 pub struct SnapshotFile {

@@ -107,4 +107,10 @@ macro_rules! from_crate {
         }
     )*};
 }
-from_crate!(bbolt::Error, delta::Error, etcd_data::Error, pack::Error);
+from_crate!(
+    bbolt::Error,
+    delta::Error,
+    engine::Error,
+    etcd_data::Error,
+    pack::Error
+);

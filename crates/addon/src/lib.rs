@@ -7,6 +7,7 @@
 
 #![allow(missing_docs)] // napi-derive generates items; the exported ones are documented.
 
+mod apply;
 mod control;
 mod convert;
 mod db;

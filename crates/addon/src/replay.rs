@@ -1,10 +1,10 @@
 //! Deltas as ready transactions.
 
 use crate::control::JobControl;
-use crate::convert::{bigint, hex, to_number};
+use crate::convert::{bigint, hex, millis_of, to_number};
 use crate::error::{Failure, SyncError};
 use crate::job;
-use crate::member::RecordCheckpoint;
+use crate::member::{LeaseGrant, RecordCheckpoint};
 use napi::Env;
 use napi::bindgen_prelude::{BigInt, Buffer, Object, Uint8Array, Uint32Array};
 use napi_derive::napi;
@@ -34,11 +34,12 @@ pub struct Replay {
 
 #[napi]
 impl Replay {
-    /// Revisions up to `after` are passed over.
+    /// Revisions up to `after` are passed over, and those behind `until` too.
     #[napi(constructor)]
-    pub fn new(after: BigInt) -> Self {
+    pub fn new(after: BigInt, until: Option<BigInt>) -> Self {
+        let until = until.map(|until| until.get_i64().0);
         Self {
-            replay: Arc::new(Mutex::new(delta::Replay::new(after.get_i64().0))),
+            replay: Arc::new(Mutex::new(delta::Replay::new(after.get_i64().0, until))),
         }
     }
 
@@ -78,6 +79,25 @@ impl Replay {
     #[napi]
     pub fn position(&self) -> BigInt {
         bigint(self.lock().position())
+    }
+
+    /// Arrival of the last event handed out, milliseconds since the epoch; `null` before the first.
+    #[napi(ts_return_type = "number | null")]
+    pub fn last_event_ms(&self) -> Option<f64> {
+        self.lock().last_arrived_ms().map(millis_of)
+    }
+
+    /// Leases that the events so far name and that their files grant, ascending by id.
+    #[napi]
+    pub fn grants(&self) -> Vec<LeaseGrant> {
+        let grants = self.lock().grants();
+        grants
+            .iter()
+            .map(|lease| LeaseGrant {
+                id: bigint(lease.id),
+                ttl_seconds: bigint(lease.ttl_seconds),
+            })
+            .collect()
     }
 
     /// Digest over all records handed out so far.

@@ -54,6 +54,7 @@ pub mod ebd;
 mod error;
 pub mod event;
 mod file;
+mod grants;
 pub mod json;
 mod order;
 mod records;

@@ -203,7 +203,7 @@ fn a_gap_between_deltas_names_the_missing_revisions_before_any_request() {
     let dir = Dir::new();
     let path = dir.path("d.ebd");
     write_ebd(&path, &between(&events, 121, 150), &SMALL);
-    let error = Replay::new(117).open(&path).unwrap_err();
+    let error = Replay::new(117, None).open(&path).unwrap_err();
     assert_eq!(error.code(), "REVISION_GAP");
     let text = error.to_string();
     assert!(
@@ -237,7 +237,7 @@ fn leases_are_named_once_and_before_they_are_needed() {
         &SMALL,
     );
     write_ebd(&paths[1], &[put(7, 9), put(8, i64::MAX)], &SMALL);
-    let mut replay = Replay::new(2);
+    let mut replay = Replay::new(2, None);
     let mut named = Vec::new();
     for path in &paths {
         replay.open(path).unwrap();
@@ -253,7 +253,7 @@ fn a_file_must_be_read_to_its_end_before_the_next() {
     let dir = Dir::new();
     let path = dir.path("d.ebd");
     write_ebd(&path, &history(5, 100, 50), &SMALL);
-    let mut replay = Replay::new(100);
+    let mut replay = Replay::new(100, None);
     replay.open(&path).unwrap();
     assert_eq!(replay.open(&path).unwrap_err().code(), "USAGE");
     let cancel = Cancel::new();

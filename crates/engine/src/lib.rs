@@ -3,6 +3,8 @@
 //! Every module reads the same two things in the same order: the records of a base's `key` bucket, then those of the
 //! deltas behind it (`delta::Records`). None of them starts an etcd.
 
+mod append;
 mod error;
 
+pub use append::{AppendOptions, Appended, DeltaFiles, append};
 pub use error::{Error, Result};

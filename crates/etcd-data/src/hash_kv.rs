@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::meta::Meta;
 use crate::partition::{PartitionTable, TABLE_BUDGET_BYTES, WARM_BATCH};
-use crate::records::{Walk, for_each_record, record_range};
+use crate::records::{Walk, for_each_record, record_range, store_revision};
 use crate::revision::RecordKey;
 
 /// Most records at or below the compact revision.
@@ -43,9 +43,7 @@ pub fn hash_kv(db: &Db, revision: i64, compact_revision: i64, cancel: &Cancel) -
 /// The hash of the file's own last revision under its own compact revision: what a manifest states.
 pub fn hash_kv_latest(db: &Db, cancel: &Cancel) -> Result<HashKv> {
     let meta = Meta::read(db)?;
-    let last = record_range(db)?.map_or(1, |(_, last)| last.main);
-    let revision = last.max(meta.removed_up_to()).max(1);
-    hash_kv(db, revision, meta.compact_revision(), cancel)
+    hash_kv(db, store_revision(db)?, meta.compact_revision(), cancel)
 }
 
 /// The same with a given bound on the table's memory.

@@ -5,6 +5,14 @@ use bbolt::{Appender, Db};
 use crate::error::Result;
 use crate::leases::{LEASE_BUCKET, Lease, for_each_lease};
 
+/// Adds those of `extra` whose ids `base`, the file before the transaction, lacks. Without any the bucket stays as it is.
+pub fn add_leases(appender: &mut Appender, base: &Db, extra: &[Lease]) -> Result<()> {
+    if extra.is_empty() {
+        return Ok(());
+    }
+    write_leases(appender, base, extra, |lease| lease)
+}
+
 /// Writes every lease of `base` through `change`, and those of `extra` whose ids the base lacks.
 pub(crate) fn write_leases(
     appender: &mut Appender,

@@ -4,6 +4,7 @@ use bbolt::{Cancel, Db};
 
 use crate::error::{Error, Result};
 use crate::kv::KeyValueRef;
+use crate::meta::Meta;
 use crate::revision::{RecordKey, Revision};
 
 /// The bucket's name.
@@ -91,6 +92,12 @@ pub fn record_range(db: &Db) -> Result<Option<(Revision, Revision)>> {
             .ok_or_else(|| bad_record_key(key))
     };
     Ok(Some((parse(&first)?, parse(&last)?)))
+}
+
+/// The store's revision: of the last record, or of a compaction beyond it, at least 1.
+pub fn store_revision(db: &Db) -> Result<i64> {
+    let last = record_range(db)?.map_or(1, |(_, last)| last.main);
+    Ok(last.max(Meta::read(db)?.removed_up_to()).max(1))
 }
 
 fn bad_record_key(key: &[u8]) -> Error {

@@ -22,6 +22,25 @@ pub struct Revision {
     pub sub: i64,
 }
 
+/// A record key's bytes, without an allocation: 17, or 18 of a tombstone.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyBytes {
+    bytes: [u8; TOMBSTONE_BYTES],
+    tombstone: bool,
+}
+
+impl std::ops::Deref for KeyBytes {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self.bytes.split_last() {
+            Some((_, plain)) if !self.tombstone => plain,
+            _ => &self.bytes,
+        }
+    }
+}
+
 /// A parsed key of the `key` bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordKey {
@@ -91,14 +110,20 @@ impl RecordKey {
         })
     }
 
+    /// The key's bytes again, on the stack.
+    #[inline]
+    #[must_use]
+    pub fn bytes(self) -> KeyBytes {
+        KeyBytes {
+            bytes: self.revision.to_tombstone_key(),
+            tombstone: self.tombstone,
+        }
+    }
+
     /// The key's bytes again.
     #[must_use]
     pub fn to_bytes(self) -> Vec<u8> {
-        if self.tombstone {
-            self.revision.to_tombstone_key().to_vec()
-        } else {
-            self.revision.to_key().to_vec()
-        }
+        self.bytes().to_vec()
     }
 }
 

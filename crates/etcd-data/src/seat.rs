@@ -43,11 +43,16 @@ impl<'a> Seat<'a> {
 /// Seats the database at `path` in place, in one transaction, synced.
 pub fn seat(path: &Path, seat: &Seat<'_>) -> Result<()> {
     let mut appender = Appender::open(path)?;
-    let mut small = Schema::read(appender.db())?;
-    small.seat(seat);
-    small.write(&mut appender)?;
+    seat_within(&mut appender, seat)?;
     appender.commit()?;
     Ok(())
+}
+
+/// The same within a transaction that has more to write.
+pub fn seat_within(appender: &mut Appender, seat: &Seat<'_>) -> Result<()> {
+    let mut small = Schema::read(appender.db())?;
+    small.seat(seat);
+    small.write(appender)
 }
 
 /// The buckets that seating touches.

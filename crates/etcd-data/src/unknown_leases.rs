@@ -2,11 +2,13 @@
 //! "failed to attach a lease", and such keys never expire.
 
 use std::collections::HashSet;
+use std::path::Path;
 
-use bbolt::{Cancel, Db};
+use bbolt::{Appender, Cancel, Db};
 
 use crate::error::Result;
-use crate::leases::lease_ids;
+use crate::lease_merge::add_leases;
+use crate::leases::{Lease, lease_ids};
 use crate::partition::{PartitionTable, TABLE_BUDGET_BYTES};
 use crate::records::{Walk, for_each_record};
 use crate::revision::{RecordKey, Revision};
@@ -25,6 +27,39 @@ pub struct UnknownLeases {
 
 /// Looks at the newest record of every key.
 pub fn unknown_leases(db: &Db, cancel: &Cancel) -> Result<UnknownLeases> {
+    Ok(find(db, cancel)?.0)
+}
+
+/// Grants every unknown lease `ttl_seconds` to live, in place, and says how many there were. Beyond
+/// [`MAX_DISTINCT_LEASES`] it does so in several rounds.
+pub fn grant_unknown_leases(
+    path: &Path,
+    ttl_seconds: i64,
+    cancel: &Cancel,
+) -> Result<UnknownLeases> {
+    let mut all = UnknownLeases::default();
+    loop {
+        let db = Db::open(path)?;
+        let (found, ids) = find(&db, cancel)?;
+        if all.leases == 0 {
+            all.keys = found.keys;
+        }
+        if ids.is_empty() {
+            return Ok(all);
+        }
+        all.leases = all.leases.saturating_add(found.leases);
+        let grants: Vec<Lease> = ids
+            .into_iter()
+            .map(|id| Lease::granted(id, ttl_seconds))
+            .collect();
+        let mut appender = Appender::open(path)?;
+        add_leases(&mut appender, &db, &grants)?;
+        cancel.check()?;
+        appender.commit()?;
+    }
+}
+
+fn find(db: &Db, cancel: &Cancel) -> Result<(UnknownLeases, HashSet<i64>)> {
     let known = lease_ids(db)?;
     let mut table = PartitionTable::<i64>::new(TABLE_BUDGET_BYTES);
     let (mut leases, mut keys) = (HashSet::new(), 0u64);
@@ -53,10 +88,11 @@ pub fn unknown_leases(db: &Db, cancel: &Cancel) -> Result<UnknownLeases> {
             }
         }
         if !table.next_range() {
-            return Ok(UnknownLeases {
+            let found = UnknownLeases {
                 leases: leases.len() as u64,
                 keys,
-            });
+            };
+            return Ok((found, leases));
         }
     }
 }

@@ -149,7 +149,7 @@ fn sniff_file(path: &Path) -> Result<Format> {
     sniff(&front).map(Format::Json)
 }
 
-fn read_leases(path: &Path, tail: &Tail) -> Result<Vec<Lease>> {
+pub(crate) fn read_leases(path: &Path, tail: &Tail) -> Result<Vec<Lease>> {
     let offset = tail.trailer.leases_offset;
     if offset == 0 {
         return Ok(Vec::new());
