@@ -10,6 +10,7 @@ import {
   type Member,
   type StoredKey,
 } from './endpoint.js';
+import { type DeletedAtOptions, wasDeletedAt } from './key-events.js';
 
 export class EtcdClient {
   readonly connection: EtcdConnection;
@@ -41,6 +42,11 @@ export class EtcdClient {
 
   getAt(key: Uint8Array, revision: bigint, options?: CallOptions): Promise<StoredKey | null> {
     return this.#any((endpoint) => endpoint.getAt(key, revision, options));
+  }
+
+  /** Also tells where the revision put the key as well, which reads cannot; see `wasDeletedAt`. */
+  wasDeletedAt(key: Uint8Array, revision: bigint, options?: DeletedAtOptions): Promise<boolean> {
+    return this.#any(({ endpoint }) => wasDeletedAt(this.connection, endpoint, key, revision, options));
   }
 
   assertReadable(revision: bigint, options?: CallOptions): Promise<void> {

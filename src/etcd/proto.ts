@@ -1,6 +1,6 @@
 /**
- * The few etcd messages that TypeScript encodes or decodes itself, over raw gRPC. Watch and snapshot
- * responses are not here: they are read natively. Unknown fields are skipped, so a message lists only what is used.
+ * The few etcd messages that TypeScript encodes or decodes itself, over raw gRPC. What carries the data of a backup
+ * is not here: it is read natively. Unknown fields are skipped, so a message lists only what is used.
  */
 import protobuf from 'protobufjs/light.js';
 
@@ -20,6 +20,15 @@ const root = protobuf.Root.fromJSON({
       fragment: ['bool', 8],
     }),
     WatchProgressRequest: message({}),
+    KeyValue: message({ key: ['bytes', 1], mod_revision: ['int64', 3] }),
+    Event: message({ type: ['int32', 1], kv: ['KeyValue', 2] }),
+    WatchResponse: {
+      fields: {
+        canceled: { type: 'bool', id: 4 },
+        compact_revision: { type: 'int64', id: 5 },
+        events: { rule: 'repeated', type: 'Event', id: 11 },
+      },
+    },
     WatchRequest: message({
       create_request: ['WatchCreateRequest', 1],
       progress_request: ['WatchProgressRequest', 3],
@@ -37,8 +46,11 @@ const root = protobuf.Root.fromJSON({
   },
 });
 
+const DELETE = 1;
+
 const types = {
   WatchRequest: root.lookupType('WatchRequest'),
+  WatchResponse: root.lookupType('WatchResponse'),
   AuthenticateRequest: root.lookupType('AuthenticateRequest'),
   AuthenticateResponse: root.lookupType('AuthenticateResponse'),
   TxnResponse: root.lookupType('TxnResponse'),
@@ -58,6 +70,41 @@ export function encodeWatchAll(startRevision: bigint): Buffer {
       fragment: true,
     },
   });
+}
+
+/** A watch of one key, for a look at what happened to it. */
+export function encodeWatchKey(key: Uint8Array, startRevision: bigint): Buffer {
+  return encode(types.WatchRequest, {
+    create_request: { key, start_revision: fromBigInt(startRevision), fragment: true },
+  });
+}
+
+/** What happened to a key. */
+export interface KeyEvent {
+  readonly deleted: boolean;
+  readonly modRevision: bigint;
+}
+
+export interface KeyEvents {
+  readonly canceled: boolean;
+  readonly compactRevision: bigint;
+  readonly events: readonly KeyEvent[];
+}
+
+export function decodeKeyEvents(message: Buffer): KeyEvents {
+  const { canceled, compact_revision, events } = types.WatchResponse.decode(message) as unknown as {
+    canceled: boolean;
+    compact_revision: Int64;
+    events: readonly { type: number; kv: { mod_revision: Int64 } | null }[];
+  };
+  return {
+    canceled,
+    compactRevision: toBigInt(compact_revision),
+    events: events.map(({ type, kv }) => ({
+      deleted: type === DELETE,
+      modRevision: kv === null ? 0n : toBigInt(kv.mod_revision),
+    })),
+  };
 }
 
 export function encodeWatchProgress(): Buffer {

@@ -22,6 +22,11 @@ export interface KeyReader {
     revision: bigint,
     options?: { readonly signal?: AbortSignal | undefined },
   ): Promise<StoredKey | null>;
+  wasDeletedAt(
+    key: Uint8Array,
+    revision: bigint,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): Promise<boolean>;
 }
 
 /** Where a chain ends. */
@@ -89,7 +94,10 @@ async function comparePut(
   return equal ? same(record) : different(record);
 }
 
-/** A key that is there one revision before and not there now was deleted by just this one. */
+/**
+ * A key that is there one revision before and not there now was deleted by just this one. Where it was not there before
+ * either, the revision may have put it as well; then the deletion itself is asked for.
+ */
 async function compareDeletion(
   record: LastRecord,
   etcd: KeyReader,
@@ -97,12 +105,26 @@ async function compareDeletion(
 ): Promise<HistoryVerdict> {
   const key = keyOf(record);
   if ((await etcd.getAt(key, record.modRevision, options)) !== null) return different(record);
-  if ((await etcd.getAt(key, record.modRevision - 1n, options)) !== null) return same(record);
-  // Put and deleted within one revision, or never there: etcd's answers look alike.
+  if (await wasThere(key, record.modRevision - 1n, etcd, options)) return same(record);
+  if (await etcd.wasDeletedAt(key, record.modRevision, options)) return same(record);
   return {
     history: 'unknown',
     why: `the store ends with a deletion at revision ${record.modRevision} that etcd cannot confirm`,
   };
+}
+
+async function wasThere(
+  key: Buffer,
+  revision: bigint,
+  etcd: KeyReader,
+  options: { readonly signal?: AbortSignal | undefined },
+): Promise<boolean> {
+  try {
+    return (await etcd.getAt(key, revision, options)) !== null;
+  } catch (error) {
+    if (isBackupError(error, 'COMPACTED')) return false;
+    throw error;
+  }
 }
 
 function same({ modRevision }: LastRecord): HistoryVerdict {

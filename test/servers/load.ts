@@ -13,8 +13,6 @@ export interface LoadOptions {
   readonly keys?: number;
   readonly bigValues?: boolean;
   readonly leases?: boolean;
-  /** Put and delete of one key in one transaction. */
-  readonly nested?: boolean;
   /** Compacts to this many revisions behind the current one, now and then; 0 for never. */
   readonly compactBehind?: number;
 }
@@ -49,7 +47,7 @@ export class Load {
     if (dice < 55) return this.#txn(this.#differentKeys(2 + this.#random.int(18)));
     if (dice < 65) return this.#delete(this.#key());
     if (dice < 68) return this.#deletePrefix();
-    if (dice < 73) return this.#options.nested === false ? this.step() : this.#putThenDelete();
+    if (dice < 73) return this.#putThenDelete();
     if (dice < 78)
       return this.#put(Buffer.concat([this.#prefix('bin/'), this.#random.bytes(9)]), this.#value());
     if (dice < 82) return this.#put(this.#key(), Buffer.alloc(0));
@@ -98,8 +96,6 @@ export class Load {
       }),
     );
     this.#note(await this.#etcd.kv.txn({ compare: [], success: nested, failure: [] }));
-    // A history that ends with this cannot be told from another one later (src/snapshotter/history.ts): go on.
-    await this.#put(this.#key(), this.#value());
   }
 
   async #leased(dice: number): Promise<void> {
