@@ -7,3 +7,4 @@ export * from './files.js';
 export * from './full.js';
 export * from './member.js';
 export * from './replay.js';
+export * from './wal.js';

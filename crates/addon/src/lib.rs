@@ -19,3 +19,4 @@ mod full;
 mod job;
 mod member;
 mod replay;
+mod wal;

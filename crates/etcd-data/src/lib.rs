@@ -30,6 +30,7 @@ mod small_bucket;
 pub mod trailer;
 pub mod unknown_leases;
 pub mod version_marks;
+pub mod wal;
 
 pub use assemble::assemble;
 pub use bump::bump_revision;

@@ -1,9 +1,6 @@
 //! The first WAL segment of a restored member.
 //!
-//! A segment is a run of frames, then zeros: `length u64 LE | walpb.Record | pad zeros to 8`. The length's low
-//! 56 bits are the record's bytes; its top byte is `0x80 | pad` when there is a pad. A zero length ends the segment.
-//! `walpb.Record{1 type, 2 crc, 3 data}`; crc = running CRC32C over the data of all records so far; the first record
-//! (type 4) starts the chain with 0 and has no data. Order:
+//! Frames and records as in [`crate::wal`]; the first record starts the crc chain with 0 and has no data. Order:
 //!
 //! ```text
 //! 4 crc        -
@@ -19,6 +16,7 @@ use crate::member_dir::cluster::{Cluster, Member};
 use crate::member_dir::conf_state::styled_conf_state;
 use crate::member_dir::style::Style;
 use crate::proto::{put_bytes_field, put_varint_field};
+use crate::wal::frame::{CRC, ENTRY, METADATA, SNAPSHOT, STATE, put_frame};
 
 /// Name of segment 0 that starts at raft index 0.
 pub const WAL_FILE_NAME: &str = "0000000000000000-0000000000000000.wal";
@@ -26,12 +24,6 @@ pub const WAL_FILE_NAME: &str = "0000000000000000-0000000000000000.wal";
 pub const WAL_SEGMENT_BYTES: u64 = 64_000_000;
 /// Term of every raft record that a restore writes.
 pub const RESTORE_TERM: u64 = 1;
-
-const METADATA: u64 = 1;
-const ENTRY: u64 = 2;
-const STATE: u64 = 3;
-const CRC: u64 = 4;
-const SNAPSHOT: u64 = 5;
 
 const ENTRY_CONF_CHANGE: u64 = 1;
 const CONF_CHANGE_ADD_NODE: u64 = 0;
@@ -77,18 +69,7 @@ impl Encoder {
     }
 
     fn frame(&mut self, kind: u64, data: Option<&[u8]>) {
-        let mut record = Vec::new();
-        put_varint_field(&mut record, 1, kind);
-        put_varint_field(&mut record, 2, u64::from(self.crc));
-        if let Some(data) = data {
-            put_bytes_field(&mut record, 3, data);
-        }
-        let used = record.len() as u64;
-        let pad = used.wrapping_neg() % 8;
-        let flag = if pad == 0 { 0 } else { (0x80 | pad) << 56 };
-        self.bytes.extend_from_slice(&(used | flag).to_le_bytes());
-        self.bytes.extend_from_slice(&record);
-        self.bytes.extend((0..pad).map(|_| 0));
+        put_frame(&mut self.bytes, kind, self.crc, data);
     }
 }
 

@@ -1,0 +1,14 @@
+//! `cargo +nightly fuzz run raft` in this folder's parent.
+#![no_main]
+
+#[allow(dead_code, reason = "the other target uses the rest")]
+#[path = "../exercise.rs"]
+mod exercise;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(dir) = tempfile::tempdir_in("/dev/shm") {
+        exercise::raft(dir.path(), bytes);
+    }
+});
