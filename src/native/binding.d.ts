@@ -252,6 +252,12 @@ export interface DeltaSummary {
   revisionBytesMax: number
 }
 
+/** Entries of one kind behind the database. */
+export interface EntryCount {
+  kind: string
+  count: number
+}
+
 /** For the test that compares both sides. */
 export declare function errorCodes(): Array<string>
 
@@ -375,6 +381,9 @@ export interface RecordProof {
 /** Takes over a delta whose writer is gone, cut to its complete revisions; `null` when it had been finished. Own thread. */
 export declare function recoverDelta(path: string, codec: string, control: JobControl): Promise<DeltaWriter | null>
 
+/** Copies the last file to `<name>.broken` and cuts off what is torn; null when nothing is. Own thread. */
+export declare function repairWal(walDir: string, minor?: number | undefined | null): Promise<WalRepair | null>
+
 /** Ready `etcdserverpb.TxnRequest`s, one per main revision, one after another in `bytes`. */
 export interface ReplayBatch {
   bytes: Buffer
@@ -427,6 +436,9 @@ export interface SnapshotFile {
   /** Whether a trailer was there and agreed. */
   verified: boolean
 }
+
+/** Reads the log as etcd does at boot; damage is a finding. Writes nothing. Own thread. */
+export declare function surveyWal(request: WalRequest, control: JobControl): Promise<WalSurvey>
 
 /** Syncs every file and directory below `path`, inner before outer. Own thread. */
 export declare function syncTree(path: string): Promise<void>
@@ -485,6 +497,76 @@ export interface VerifiedDelta {
 
 /** Reads a delta of either format through and compares everything that can be. Own thread. */
 export declare function verifyDelta(path: string, control: JobControl): Promise<VerifiedDelta>
+
+/** Entries that the database has not applied, and the revisions that they make. */
+export interface WalBeyond {
+  entries: number
+  byKind: Array<EntryCount>
+  least: bigint
+  /** Of those that are known to be committed. */
+  leastCommitted: bigint
+  most: bigint
+}
+
+/** A repair that was made. */
+export interface WalRepair {
+  file: string
+  keptBytes: number
+  cutBytes: number
+  brokenCopy: string
+}
+
+/** What the database says, and the version that wrote it. */
+export interface WalRequest {
+  walDir: string
+  snapDir: string
+  /** The database's consistent index. */
+  applied: bigint
+  /** Its term; null before 3.5. */
+  appliedTerm: bigint | null
+  /** Auth is on or an alarm is raised: writes behind the database may be refused. */
+  guarded: boolean
+  /** Of etcd 3; null when it is not known. */
+  minor: number | null
+}
+
+/** See `etcd_data::wal::WalSurvey`. */
+export interface WalSurvey {
+  firstFile: string | null
+  lastFile: string | null
+  files: number
+  records: number
+  /** Hexadecimal, as etcd prints them; null when no record says. */
+  memberId: string | null
+  clusterId: string | null
+  /** Null without a raft state. */
+  term: bigint | null
+  commit: bigint | null
+  /** The raft snapshot that etcd begins with; 0 is none. */
+  snapshotIndex: bigint
+  snapshotTerm: bigint
+  snapFile: string | null
+  /** Set when etcd takes this file in place of the database. */
+  snapDb: string | null
+  /** By the newest raft snapshot that names them; null in logs of 3.4. */
+  confMembers: number | null
+  lastIndex: bigint
+  lastTerm: bigint
+  beyond: WalBeyond
+  torn: WalTorn | null
+  /** Each keeps etcd from starting, or from having all that was written. */
+  problems: Array<string>
+  warnings: Array<string>
+}
+
+/** A record that was not written whole, at the end of the last file. */
+export interface WalTorn {
+  file: string
+  /** Bytes of whole records before it. */
+  offset: number
+  fileBytes: number
+  what: string
+}
 
 /**
  * Writes WAL and raft snapshot of a new member, in the style that `styleVersion`'s own tool writes. The database's

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { DeltaFeed, DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, deltaLastEvent, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyFile, inspectDb, prepareReplayBase, proveRecords, recordAt, recoverDelta, resolveCluster, seatDb, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaFeed, DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, deltaLastEvent, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyFile, inspectDb, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
 export { DeltaFeed }
 export { DeltaWriter }
 export { FileLock }
@@ -799,8 +799,10 @@ export { prepareReplayBase }
 export { proveRecords }
 export { recordAt }
 export { recoverDelta }
+export { repairWal }
 export { resolveCluster }
 export { seatDb }
+export { surveyWal }
 export { syncTree }
 export { transcodeDelta }
 export { unknownLeases }
