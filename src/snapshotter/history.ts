@@ -57,6 +57,12 @@ export async function compareHistory(
 ): Promise<HistoryVerdict> {
   if (record === undefined)
     return { history: 'unknown', why: 'the last stored event is not known, so histories cannot be compared' };
+  // No client can name it: what `--bump-revision` leaves at the raised revision.
+  if (record.keyBase64 === '')
+    return {
+      history: 'unknown',
+      why: `the store ends at revision ${record.modRevision}, which etcd was raised to and where it holds no event`,
+    };
   try {
     return await (record.tombstone ? compareDeletion : comparePut)(record, etcd, options);
   } catch (error) {

@@ -37,11 +37,17 @@ export async function differencesFrom(truth: SourceTruth, etcd: EtcdEndpoint): P
   const differences: string[] = [];
   if (found.hash.compactRevision === truth.compactRevision && found.hash.hash !== truth.hash)
     differences.push(`HashKV: expected ${truth.hash}, found ${found.hash.hash}`);
-  const keys = new Map(found.keys.map((kv) => [kv.key.toString('latin1'), describe(kv)]));
+  return [...differences, ...keyDifferences(truth, found.keys)].slice(0, 5);
+}
+
+/** Of the keys alone, in words. */
+export function keyDifferences(truth: SourceTruth, found: readonly StoredKey[]): string[] {
+  const differences: string[] = [];
+  const keys = new Map(found.map((kv) => [kv.key.toString('latin1'), describe(kv)]));
   for (const [key, expected] of truth.keys)
     if (keys.get(key) !== expected) differences.push(`${key}: expected ${expected}, found ${keys.get(key)}`);
   for (const key of keys.keys()) if (!truth.keys.has(key)) differences.push(`${key}: not expected`);
-  return differences.slice(0, 5);
+  return differences;
 }
 
 function describe({ createRevision, modRevision, version, lease, value }: StoredKey): string {

@@ -23,6 +23,16 @@ export interface EtcdOptions {
   /** Every write synced to disk; off by default: a killed etcd loses nothing without it, a killed machine would. */
   readonly fsync?: boolean;
   readonly readyTimeoutMs?: number;
+  /** One of several; else a cluster of one. */
+  readonly member?: MemberFlags;
+}
+
+export interface MemberFlags {
+  readonly name: string;
+  readonly peerUrl: string;
+  readonly initialCluster: string;
+  /** Joins a cluster that is there. */
+  readonly joins?: boolean;
 }
 
 const READY_TIMEOUT_MS = 30_000;
@@ -163,10 +173,10 @@ export class TestEtcd {
   }
 
   #flags(): string[] {
-    const { tls, clientCertAuth, fsync } = this.#options;
-    const peer = `http://127.0.0.1:${this.#ports[1]}`;
+    const { tls, clientCertAuth, fsync, member } = this.#options;
+    const peer = member?.peerUrl ?? `http://127.0.0.1:${this.#ports[1]}`;
     return [
-      ...['--name', 'test', '--data-dir', this.dataDir, '--logger', 'zap'],
+      ...['--name', member?.name ?? 'test', '--data-dir', this.dataDir, '--logger', 'zap'],
       ...['--listen-client-urls', this.endpoint, '--advertise-client-urls', this.endpoint],
       ...[
         '--listen-peer-urls',
@@ -174,8 +184,9 @@ export class TestEtcd {
         '--initial-advertise-peer-urls',
         peer,
         '--initial-cluster',
-        `test=${peer}`,
+        member?.initialCluster ?? `test=${peer}`,
       ],
+      ...(member?.joins === true ? ['--initial-cluster-state', 'existing'] : []),
       ...(tls === undefined ? [] : ['--cert-file', tls.serverCert, '--key-file', tls.serverKey]),
       ...(tls !== undefined && clientCertAuth ? ['--trusted-ca-file', tls.cacert, '--client-cert-auth'] : []),
       ...(fsync === true ? [] : ['--unsafe-no-fsync']),

@@ -80,7 +80,7 @@ function equal(a: StoredKey, b: StoredKey): boolean {
   return a.value.equals(b.value) && numbers.every((name) => a[name] === b[name]);
 }
 
-async function readKeys(etcd: EtcdEndpoint, revision: bigint): Promise<StoredKey[]> {
+export async function readKeys(etcd: EtcdEndpoint, revision: bigint): Promise<StoredKey[]> {
   const keys: StoredKey[] = [];
   let from = Buffer.from([0]);
   for (;;) {

@@ -1,5 +1,11 @@
 //! A native restore equals `snapshot restore` of etcdctl 3.4 and etcdutl 3.5, 3.6, 3.7: names, modes, every byte of the
 //! 64,000,000 of the WAL, the raft snapshot, every record of every bucket. The real tools run here.
+//!
+//! All differences that there are:
+//! - raft snapshot, several members, etcdutl 3.6 and 3.7: members are created in the order of a Go map, another one in each
+//!   run; ours ascending by id. Equal to one of the orders.
+//! - database, etcdctl 3.4: keeps the old members and the term; we replace them for every version.
+//! - database: pages lie elsewhere. Every record of every bucket is compared instead.
 
 #![allow(
     clippy::unwrap_used,
@@ -96,6 +102,7 @@ fn a_name_that_json_escapes_and_two_peer_urls() {
     }
 }
 
+/// The last record of a fixture is its revision, so both count from the same (etcdutl always from the last record).
 #[test]
 fn a_bumped_revision_marked_compacted() {
     for (version, set, style) in VERSIONS
@@ -103,16 +110,18 @@ fn a_bumped_revision_marked_compacted() {
         .filter(|(_, _, style)| *style > Style::V3_4)
     {
         let snapshot = Unpacked::state_of(set);
-        compare(
-            &snapshot,
-            &Case {
-                version,
-                style,
-                name: "m1",
-                initial_cluster: ONE,
-                bump: Some(1_000_000),
-            },
-        );
+        for (name, initial_cluster) in [("m1", ONE), ("m2", THREE)] {
+            compare(
+                &snapshot,
+                &Case {
+                    version,
+                    style,
+                    name,
+                    initial_cluster,
+                    bump: Some(1_000_000),
+                },
+            );
+        }
     }
 }
 
