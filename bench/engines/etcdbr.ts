@@ -9,7 +9,7 @@ import type { Engine, StoreSet, Task } from './engine.js';
 
 export type Applier = 'native' | 'embedded';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The release whose etcd replays, and whose tools are the peers: the most widely run one. */
 export const PEER_VERSION = '3.5.35';
 
