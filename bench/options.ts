@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { benchCache } from './datasets/cache.js';
 
 export interface Size {
   readonly name: string;
@@ -102,10 +103,12 @@ export const USAGE = `npm run bench -- [options]
   --minutes N          begins no further round of a workload when its share of so many minutes has passed
   --peer PATH          a binary of the Go tool
   --etcdutl PATH       another etcdutl than the cached 3.5.35
-  --out DIR            where report and results go (bench/report)
+  --out DIR            where report and results go (bench/report; with --only: report in the cache)
   --redraw             draws the report anew from DIR/results.json
 `;
 
+/** Of whole runs only: a part of one never takes its place unasked. */
+const COMMITTED_REPORT = join(fileURLToPath(new URL('.', import.meta.url)), 'report');
 const MAX_ROUNDS = 100;
 const MAX_MINUTES = 24 * 60;
 
@@ -113,13 +116,14 @@ const MAX_MINUTES = 24 * 60;
 export function parseOptions(args: readonly string[]): Options {
   const values = parseFlags(args);
   const size = parseSize(values.size);
+  const only = values.only.flatMap((names) => names.split(',')).filter(Boolean);
   return {
     size,
-    only: values.only.flatMap((names) => names.split(',')).filter(Boolean),
+    only,
     peer: values.peer,
     etcdutl: values.etcdutl,
     rounds: values.rounds === undefined ? size.rounds : whole('--rounds', values.rounds, MAX_ROUNDS),
-    outDir: values.out,
+    outDir: values.out ?? (only.length === 0 ? COMMITTED_REPORT : join(benchCache, 'report')),
     minutes: values.minutes === undefined ? undefined : whole('--minutes', values.minutes, MAX_MINUTES),
     redraw: values.redraw,
   };
@@ -136,7 +140,7 @@ function parseFlags(args: readonly string[]) {
         minutes: { type: 'string' },
         peer: { type: 'string' },
         etcdutl: { type: 'string' },
-        out: { type: 'string', default: join(fileURLToPath(new URL('.', import.meta.url)), 'report') },
+        out: { type: 'string' },
         redraw: { type: 'boolean', default: false },
       },
     }).values;

@@ -8,9 +8,12 @@ const COLORS = { domain: ['ours', 'peer', 'floor'], range: ['#1f6f8b', '#c77d3a'
 const WIDTH = 520;
 const SERIES_WIDTH = 240;
 
-/** The file's name, from the section's title. */
+/** Beside the report, and nothing else in it. */
+export const PLOT_DIR = 'plots';
+
+/** The file's name beside the report, from the section's title. */
 export function plotName({ title }: Pick<Section, 'title'>): string {
-  return `${title.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.svg`;
+  return `${PLOT_DIR}/${title.toLowerCase().replace(/[^a-z0-9]+/g, '-')}.svg`;
 }
 
 export async function plot(section: Section): Promise<string> {

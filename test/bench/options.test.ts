@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parseOptions, SIZES } from '../../bench/options.js';
 import { chooseWorkloads } from '../../bench/workloads/workloads.js';
@@ -5,8 +6,13 @@ import { chooseWorkloads } from '../../bench/workloads/workloads.js';
 test('without arguments: everything at SMALL', () => {
   const options = parseOptions([]);
   expect(options).toMatchObject({ size: SIZES.SMALL, only: [], rounds: SIZES.SMALL?.rounds, redraw: false });
-  expect(options.outDir).toMatch(/bench\/report$/);
+  expect(options.outDir).toBe(fileURLToPath(new URL('../../bench/report', import.meta.url)));
   expect(chooseWorkloads(options.only).length).toBeGreaterThan(5);
+});
+
+test('a part of a run does not take the place of the committed report', () => {
+  expect(parseOptions(['--only', 'check']).outDir).toMatch(/etcdbr\/bench\/report$/);
+  expect(parseOptions(['--only', 'check', '--out', '/o']).outDir).toBe('/o');
 });
 
 test('what is given is taken', () => {

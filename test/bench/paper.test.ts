@@ -95,16 +95,13 @@ describe('Markdown', () => {
 test('the files: Markdown, HTML with the plots inside, a plot for each section', async () => {
   const dir = tempDir('bench-paper');
   dirs.push(dir);
+  await writePaper({ ...results, sections: [{ ...section, title: 'Gone since' }] }, dir);
   await writePaper(results, dir);
-  expect((await readdir(dir)).sort()).toEqual([
-    'growing.svg',
-    'report.html',
-    'report.md',
-    'restore-of-base-deltas.svg',
-  ]);
+  expect((await readdir(dir)).sort()).toEqual(['plots', 'report.html', 'report.md']);
+  expect((await readdir(join(dir, 'plots'))).sort()).toEqual(['growing.svg', 'restore-of-base-deltas.svg']);
   const html = await readFile(join(dir, 'report.html'), 'utf8');
   expect(html.match(/<svg/g)?.length).toBe(2);
   expect(html).toContain('<h2>Restore of base &amp; deltas</h2>');
   expect(html).toContain('<td><strong>etcdbr</strong></td>');
-  expect(await readFile(join(dir, 'growing.svg'), 'utf8')).toContain('peak RSS, MiB');
+  expect(await readFile(join(dir, 'plots', 'growing.svg'), 'utf8')).toContain('peak RSS, MiB');
 });
