@@ -15,14 +15,15 @@ import { answerOnce } from './answer-once.js';
 import type { Command, CommandContext } from './command.js';
 import { chainLines, objectLines, totalsLine } from './describe-verdict.js';
 import { type OpenedStore, openConfiguredStore, whereToLook } from './store-access.js';
+import { type TrialReport, trialLine, trialRestore } from './trial-restore.js';
 
 export const verifyCommand: Command = {
   name: 'verify',
   description:
     'Verifies the named objects, or all of them and the chain that they make: digests, bbolt structure, mvcc records, ' +
     'HashKV, order of revisions, manifests. Objects that an earlier run found sound are not read again while name, ' +
-    'length, time and manifest stay the same; named ones always are. With --file: one snapshot file. Changes nothing ' +
-    'in the store, but with --remember. Ctrl-C keeps what is done. Exit code 4 when something is wrong.',
+    'length, time and manifest stay the same; named ones always are. With --trial-restore a real etcd is started on the ' +
+    'newest state, in private, and asked. With --file: one snapshot file. Changes nothing in the store, but with --remember. Ctrl-C keeps what is done. Exit code 4 when something is wrong.',
   operands: '[NAME...]',
   flags: [storeFlags, verifyFlags, outputFlags, loggingFlags],
   run: verify,
@@ -48,12 +49,33 @@ async function verifyStore(context: CommandContext, config: VerifyConfig): Promi
       hint: await whereToLook(opened, context.signal),
     });
   }
-  if (json) out.json({ location: opened.store.location, ...verdict });
+  const damage = damageOf(verdict);
+  const trial = config.trialRestore && damage === undefined ? tryRestore(context, opened, config) : undefined;
+  const outcome = await trial;
+  if (json) out.json({ location: opened.store.location, ...verdict, trial: outcome?.report ?? null });
   else {
     for (const line of chainLines(verdict)) out.text(line);
     out.text(totalsLine(verdict));
+    if (outcome?.report !== undefined) out.text(trialLine(outcome.report));
+    else if (config.trialRestore && damage !== undefined) out.text('trial restore: not tried, see above');
   }
-  refuseDamage(verdict);
+  const failure = damage ?? outcome?.error;
+  if (failure !== undefined) throw failure;
+}
+
+/** Its failure is told after the verdict. */
+async function tryRestore(
+  context: CommandContext,
+  opened: OpenedStore,
+  config: VerifyConfig,
+): Promise<{ readonly report?: TrialReport; readonly error?: unknown }> {
+  try {
+    return { report: await trialRestore(context, opened, config) };
+  } catch (error) {
+    return { error };
+  } finally {
+    context.progress.end();
+  }
 }
 
 async function verifyObjects(
@@ -88,25 +110,21 @@ async function verifyObjects(
   }
 }
 
-function refuseDamage({ objects, chain }: SetVerdict): void {
+/** What is wrong first of all. */
+function damageOf({ objects, chain }: SetVerdict): BackupError | undefined {
+  const op = 'verify';
   const damaged = objects.filter(({ problems }) => problems.length > 0);
   if (damaged.length > 0) {
-    throw new BackupError('CORRUPT', `${damaged.length} of ${objects.length} objects are damaged`, {
-      op: 'verify',
-    });
+    return new BackupError('CORRUPT', `${damaged.length} of ${objects.length} objects are damaged`, { op });
   }
   const { plan, problems = [] } = chain ?? {};
-  if (plan?.kind === 'gap')
-    throw new BackupError('REVISION_GAP', 'the chain is not complete', { op: 'verify' });
-  if (plan?.kind === 'fork') throw new BackupError('FORK', 'the store holds two histories', { op: 'verify' });
-  if (plan?.kind === 'nothing') {
-    throw new BackupError('CORRUPT', `nothing can be restored: ${plan.reason}`, { op: 'verify' });
-  }
-  if (problems.length > 0) {
-    throw new BackupError('CORRUPT', `${problems.length} contradictions between objects and manifests`, {
-      op: 'verify',
-    });
-  }
+  if (plan?.kind === 'gap') return new BackupError('REVISION_GAP', 'the chain is not complete', { op });
+  if (plan?.kind === 'fork') return new BackupError('FORK', 'the store holds two histories', { op });
+  if (plan?.kind === 'nothing')
+    return new BackupError('CORRUPT', `nothing can be restored: ${plan.reason}`, { op });
+  if (problems.length === 0) return undefined;
+  const what = `${problems.length} contradictions between objects and manifests`;
+  return new BackupError('CORRUPT', what, { op });
 }
 
 async function verifyOneFile(

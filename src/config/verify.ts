@@ -25,6 +25,12 @@ export const verifyFlags = {
   again: bool('again', false, 'read everything, whatever is remembered'),
   maxAgeMs: duration('max-age', MAX_AGE_MS, 'a sound object is read again after this time', { min: 0 }),
   remember: bool('remember', false, 'remember sound objects in the store, too (below v2/verified/)'),
+  trialRestore: bool(
+    'trial-restore',
+    false,
+    'restore the newest state into the temporary directory, start an etcd on it, ask it, and remove it',
+  ),
+  etcdBinary: text('etcd-binary', '', 'etcd for --trial-restore (default: etcd in PATH)'),
   maxVerifiers: integer('max-verifiers', 4, 'objects verified at a time', { min: 1, max: 64 }),
 } as const;
 
@@ -37,17 +43,24 @@ export interface VerifyConfig {
   readonly maxAgeMs: number;
   readonly remember: boolean;
   readonly maxVerifiers: number;
+  readonly trialRestore: boolean;
+  readonly etcdBinary: string | undefined;
 }
 
 export function parseVerifyConfig(given: Given, env: NodeJS.ProcessEnv = process.env): VerifyConfig {
-  const { file, stateDir, ...values } = parseFlags(verifyFlags, given);
+  const { file, stateDir, etcdBinary, ...values } = parseFlags(verifyFlags, given);
   if (stateDir.startsWith('~')) {
     throw new BackupError('USAGE', `${stateDir}: ~ is not expanded here`, {
       object: '--state-dir',
       hint: 'write the path out, or leave it to the shell by not quoting it',
     });
   }
-  return Object.freeze({ ...values, file: file || undefined, stateDir: stateDirOf(stateDir, env) });
+  return Object.freeze({
+    ...values,
+    file: file || undefined,
+    stateDir: stateDirOf(stateDir, env),
+    etcdBinary: etcdBinary || undefined,
+  });
 }
 
 /** As the XDG Base Directory Specification says: a relative $XDG_STATE_HOME does not count. */

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { fixture } from '../restorer/request.js';
 import { testDir } from '../restorer/set-up.js';
 import { copySmallSet, flipBit } from '../restorer/small-set.js';
+import { etcdBinary } from '../servers/binaries.js';
 
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const dir = testDir('cli-verify');
@@ -64,6 +65,19 @@ describe('verify', () => {
     const verdict = JSON.parse(stdout);
     expect(verdict.objects).toHaveLength(11);
     expect(verdict).toMatchObject({ chain: { plan: { kind: 'ready' } }, totals: { readObjects: 11 } });
+  });
+
+  test('--trial-restore tells what it proved, and is not tried on a damaged set', async () => {
+    const { container, names } = await copySmallSet(dir.in('store'));
+    const args = ['--store-container', container, '--trial-restore', '--etcd-binary', etcdBinary('3.4.23')];
+    const { code, stdout } = await verify(...args, '--snapstore-temp-directory', dir.in('temp'));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /trial restore: an etcd 3\.4\.23 serves revision 2981 with \d+ keys; HashKV \d+ as computed/,
+    );
+    expect(await readdir(dir.in('temp'))).toEqual([]);
+    await flipBit(`${container}/v2/${names[3]}`, 3_000);
+    expect(await verify(...args)).toMatchObject({ code: 4, stdout: expect.stringContaining('not tried') });
   });
 
   test('a state dir that is no directory is no reason to fail', async () => {

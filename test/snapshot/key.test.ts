@@ -10,6 +10,8 @@ test.each([
   [`v2/${NAME}/0000000001`, 'chunk'],
   [`v1/Backup-1565021494/${NAME}/0000000012`, 'chunk'],
   [`v2/manifest/${NAME}.json`, 'manifest'],
+  ['v2/verified/1796074461000-0123456789abcdef.jsonl.gz', 'verified'],
+  ['v2/verified/notes.txt', 'foreign'],
   [`v2/.${NAME}.tmp`, 'hidden'],
   ['v2/manifest/.x', 'hidden'],
   ['.trash/v2/x', 'hidden'],
