@@ -155,6 +155,8 @@ pub fn export_delta<'env>(
         let compression = match compression.as_str() {
             "none" => Compression::None,
             "gzip" => Compression::Gzip,
+            "zlib" => Compression::Zlib,
+            "lzw" => Compression::Lzw,
             _ => {
                 return Err(Failure::internal(format!(
                     "{compression:?} is no compression of json deltas"

@@ -58,7 +58,7 @@ proptest! {
         prop_assert!(verified.last_event.take().is_some());
         prop_assert_eq!(&verified, &written);
         prop_assert_eq!(&read_events(&ebd), &events);
-        for compression in [Compression::None, Compression::Gzip, Compression::Zlib] {
+        for compression in [Compression::None, Compression::Gzip, Compression::Zlib, Compression::Lzw] {
             let json = dir.path(&format!("{compression:?}.json"));
             let exported = delta::export(&ebd, &json, compression, &Cancel::never()).unwrap();
             prop_assert_eq!(DeltaFile::open(&json).unwrap().format(), Format::Json(compression));

@@ -4,7 +4,13 @@
 //! deltas behind it (`delta::Records`). None of them starts an etcd.
 
 mod append;
+pub mod compact;
 mod error;
+pub mod pack;
+mod source;
 
 pub use append::{AppendOptions, Appended, DeltaFiles, append};
+pub use compact::{Compacted, Compaction, compact};
 pub use error::{Error, Result};
+pub use pack::{Packed, pack};
+pub use source::Source;

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use bbolt::{Appender, Cancel, Db};
 
+use crate::carry::pipe_bucket;
 use crate::error::Result;
 use crate::lease_merge::write_leases;
 use crate::leases::{LEASE_BUCKET, Lease};
@@ -15,9 +16,6 @@ use crate::meta::{FINISHED_COMPACT, META_BUCKET, SCHEDULED_COMPACT};
 use crate::records::KEY_BUCKET;
 use crate::seat::{Schema, Seat};
 use crate::small_bucket::read_small;
-
-/// Records piped between two looks at the cancel flag.
-const CANCEL_POLL_RECORDS: u32 = 4096;
 
 /// Changes the file at `replayed`; `base` is only read. `extra_leases` are those that the deltas granted.
 pub fn assemble(
@@ -60,23 +58,4 @@ fn drop_other_buckets(appender: &mut Appender, base: &Db) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn pipe_bucket(appender: &mut Appender, base: &Db, name: &[u8], cancel: &Cancel) -> Result<()> {
-    let Some(bucket) = base.bucket(name)? else {
-        return Ok(());
-    };
-    let mut scan = bucket.scan()?;
-    appender.replace_bucket(name, |out| {
-        let mut unpolled = 0u32;
-        while let Some((key, value)) = scan.next()? {
-            unpolled = unpolled.saturating_add(1);
-            if unpolled >= CANCEL_POLL_RECORDS {
-                cancel.check()?;
-                unpolled = 0;
-            }
-            out.put(key, value)?;
-        }
-        Ok(())
-    })
 }

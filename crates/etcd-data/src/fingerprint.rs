@@ -13,6 +13,14 @@ pub struct Fingerprint {
     pub(crate) low: u32,
 }
 
+impl Fingerprint {
+    /// 64 of its bits, for who needs a second hash of a key under other seeds.
+    #[must_use]
+    pub fn high(self) -> u64 {
+        self.high
+    }
+}
+
 /// The seeds.
 #[derive(Debug, Clone, Copy)]
 pub struct Fingerprinter {

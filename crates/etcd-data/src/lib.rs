@@ -4,6 +4,7 @@ pub mod alarms;
 pub mod assemble;
 pub mod auth;
 pub mod bump;
+pub mod carry;
 pub mod copy;
 pub mod error;
 pub mod fingerprint;
@@ -34,6 +35,7 @@ pub mod wal;
 
 pub use assemble::assemble;
 pub use bump::bump_revision;
+pub use carry::carry_buckets;
 pub use error::{Error, Result};
 pub use hash_kv::{HashKv, hash_kv, hash_kv_latest};
 pub use inspect::{DbInfo, LastRecord, inspect};

@@ -1,8 +1,9 @@
 use crate::digest::{HashingWriter, Sha256Digest};
+use crate::lzw::LzwWriter;
 use crate::seekable::SeekableWriter;
 use crate::{Codec, Error, Result};
 use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::write::{GzEncoder, ZlibEncoder};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ type Out = HashingWriter<BufWriter<File>>;
 enum Form {
     Plain(Out),
     Gzip(Box<GzEncoder<Out>>),
+    Zlib(Box<ZlibEncoder<Out>>),
+    Lzw(Box<LzwWriter<Out>>),
     Zstd(Box<SeekableWriter<Out>>),
 }
 
@@ -36,7 +39,7 @@ impl Packer {
     /// Creates `path`, which must not exist.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for a codec that is only read, [`Error::Io`].
+    /// [`Error::Io`].
     pub fn create(path: &Path, codec: Codec) -> Result<Self> {
         let file =
             File::create_new(path).map_err(Error::io(format!("create {}", path.display())))?;
@@ -44,13 +47,9 @@ impl Packer {
         let form = match codec {
             Codec::None => Form::Plain(out),
             Codec::Gzip => Form::Gzip(Box::new(GzEncoder::new(out, Compression::default()))),
+            Codec::Zlib => Form::Zlib(Box::new(ZlibEncoder::new(out, Compression::default()))),
+            Codec::Lzw => Form::Lzw(Box::new(LzwWriter::new(out))),
             Codec::Zstd => Form::Zstd(Box::new(SeekableWriter::new(out)?)),
-            Codec::Zlib | Codec::Lzw => {
-                let name = codec.name();
-                return Err(Error::Unsupported(format!(
-                    "compression {name} is read, not written"
-                )));
-            }
         };
         Ok(Self {
             path: path.to_owned(),
@@ -66,6 +65,8 @@ impl Packer {
         let written = match &mut self.form {
             Form::Plain(out) => out.write_all(bytes),
             Form::Gzip(out) => out.write_all(bytes),
+            Form::Zlib(out) => out.write_all(bytes),
+            Form::Lzw(out) => out.write_all(bytes),
             Form::Zstd(out) => out.write_all(bytes),
         };
         written.map_err(Error::io(format!("write {}", self.path.display())))
@@ -79,6 +80,8 @@ impl Packer {
         let ended = match self.form {
             Form::Plain(out) => Ok(out),
             Form::Gzip(out) => out.finish(),
+            Form::Zlib(out) => out.finish(),
+            Form::Lzw(out) => out.finish(),
             Form::Zstd(out) => out.finish(),
         };
         let flushed = ended.and_then(|mut out| out.flush().map(|()| out));

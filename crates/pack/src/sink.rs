@@ -66,7 +66,7 @@ impl Sink {
     /// Creates both files and starts the threads.
     ///
     /// # Errors
-    /// [`Error::Io`], [`Error::Unsupported`] for a codec that is not written.
+    /// [`Error::Io`].
     pub fn start(options: SinkOptions) -> Result<Self> {
         let raw = File::create_new(&options.raw_path)
             .map_err(Error::io(format!("create {}", options.raw_path.display())))?;

@@ -25,7 +25,7 @@ pub fn transcode(
 /// Reads a delta of either format through, checks it, and writes it as the Go tool would, to a file that must not
 /// exist.
 ///
-/// Compression is none, gzip or zlib. A failure leaves no output behind.
+/// A failure leaves no output behind.
 pub fn export(
     input: &Path,
     output: &Path,

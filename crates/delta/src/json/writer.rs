@@ -8,6 +8,7 @@ use crate::write_through::HashingFile;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::write::{GzEncoder, ZlibEncoder};
+use pack::LzwWriter;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::Path;
@@ -27,6 +28,7 @@ enum Encoder {
     None(HashingFile),
     Gzip(GzEncoder<HashingFile>),
     Zlib(ZlibEncoder<HashingFile>),
+    Lzw(Box<LzwWriter<HashingFile>>),
 }
 
 impl JsonWriter {
@@ -38,11 +40,7 @@ impl JsonWriter {
             Compression::None => Encoder::None(file()?),
             Compression::Gzip => Encoder::Gzip(GzEncoder::new(file()?, level)),
             Compression::Zlib => Encoder::Zlib(ZlibEncoder::new(file()?, level)),
-            Compression::Lzw => {
-                return Err(Error::Unsupported(
-                    "JSON deltas are written with gzip, zlib or none, not with lzw".into(),
-                ));
-            }
+            Compression::Lzw => Encoder::Lzw(Box::new(LzwWriter::new(file()?))),
         };
         Ok(Self {
             out,
@@ -80,6 +78,7 @@ impl JsonWriter {
             Encoder::None(file) => file,
             Encoder::Gzip(encoder) => encoder.finish().map_err(Error::io("write"))?,
             Encoder::Zlib(encoder) => encoder.finish().map_err(Error::io("write"))?,
+            Encoder::Lzw(encoder) => encoder.finish().map_err(Error::io("write"))?,
         };
         file.finish()
     }
@@ -100,6 +99,7 @@ impl Encoder {
             Self::None(file) => file.write_all(bytes),
             Self::Gzip(encoder) => encoder.write_all(bytes),
             Self::Zlib(encoder) => encoder.write_all(bytes),
+            Self::Lzw(encoder) => encoder.write_all(bytes),
         }
     }
 }
