@@ -1,9 +1,14 @@
 /** How backups are taken. */
 import { BackupError } from '../errors.js';
-import { bool, choice, duration, type Given, integer, parseFlags, text } from './flag.js';
+import {
+  type CompressionConfig,
+  compressionFlags,
+  type ProgramName,
+  parseCompressionConfig,
+} from './compression.js';
+import { choice, duration, type Given, integer, parseFlags, text } from './flag.js';
 
-/** The name that the program was called by; `etcdbrctl` writes what the Go tool can restore unless told otherwise. */
-export type ProgramName = 'etcdbr' | 'etcdbrctl';
+export type { ProgramName } from './compression.js';
 
 const DEFAULT_DELTA_PERIOD_MS = 20_000;
 const DEFAULT_DELTA_BYTES = 10 * 1024 * 1024;
@@ -17,15 +22,8 @@ const RETENTION = 'retention comes with the sidecar';
 
 export const backupFlags = {
   once: choice('once', ['', 'full', 'delta'], '', 'take one full or one delta, then exit'),
-  compat: choice('compat', ['', 'gardener', 'none'], '', 'gardener: write only what the Go tool can restore'),
+  ...compressionFlags,
   deltaFormat: choice('delta-format', ['', 'ebd', 'json'], '', 'json is what the Go tool reads'),
-  compress: bool('compress-snapshots', true, 'compress what is written'),
-  compressionPolicy: choice(
-    'compression-policy',
-    ['', 'gzip', 'zstd', 'none', 'zlib', 'lzw'],
-    '',
-    'how fulls and json deltas are compressed',
-  ),
   deltaPeriodMs: duration(
     'delta-snapshot-period',
     DEFAULT_DELTA_PERIOD_MS,
@@ -90,13 +88,9 @@ export const backupFlags = {
   }),
 } as const;
 
-export interface BackupConfig {
+export interface BackupConfig extends Omit<CompressionConfig, 'chosen'> {
   readonly once: 'full' | 'delta' | undefined;
-  readonly gardener: boolean;
-  readonly fullCodec: 'none' | 'gzip' | 'zstd';
   readonly deltaFormat: 'ebd' | 'json';
-  /** Of json deltas. */
-  readonly jsonCodec: 'none' | 'gzip';
   /** 0: deltas are off. */
   readonly deltaPeriodMs: number;
   readonly deltaBytes: number;
@@ -111,13 +105,10 @@ const MIN_DELTA_PERIOD_MS = 1_000;
 
 export function parseBackupConfig(given: Given, program: ProgramName): BackupConfig {
   const values = parseFlags(backupFlags, given);
-  const gardener = values.compat === 'gardener' || (values.compat === '' && program === 'etcdbrctl');
-  const fullCodec = chooseCodec(values.compress, values.compressionPolicy, gardener);
+  const { gardener, fullCodec, jsonCodec } = parseCompressionConfig(given, program);
   const deltaFormat = values.deltaFormat || (gardener ? 'json' : 'ebd');
   if (gardener && deltaFormat === 'ebd')
     refuse('--delta-format', 'ebd cannot be restored by the Go tool', '--compat none');
-  if (gardener && fullCodec === 'zstd')
-    refuse('--compression-policy', 'zstd cannot be restored by the Go tool', '--compat none');
   const deltaPeriodMs = values.deltaPeriodMs < MIN_DELTA_PERIOD_MS ? 0 : values.deltaPeriodMs;
   if (values.once === 'delta' && deltaPeriodMs === 0)
     refuse('--once', 'deltas are off', '--delta-snapshot-period of 1s or more');
@@ -126,7 +117,7 @@ export function parseBackupConfig(given: Given, program: ProgramName): BackupCon
     gardener,
     fullCodec,
     deltaFormat,
-    jsonCodec: fullCodec === 'none' ? 'none' : 'gzip',
+    jsonCodec,
     deltaPeriodMs,
     deltaBytes: values.deltaBytes || DEFAULT_DELTA_BYTES,
     deltaEvents: values.deltaEvents,
@@ -134,16 +125,6 @@ export function parseBackupConfig(given: Given, program: ProgramName): BackupCon
     spoolDir: values.spoolDir || undefined,
     spoolBytes: values.spoolBytes,
     dataDir: values.dataDir || undefined,
-  });
-}
-
-function chooseCodec(compress: boolean, policy: string, gardener: boolean): BackupConfig['fullCodec'] {
-  if (!compress || policy === 'none') return 'none';
-  if (policy === 'gzip' || policy === 'zstd') return policy;
-  if (policy === '') return gardener ? 'gzip' : 'zstd';
-  throw new BackupError('UNSUPPORTED', `${policy} is read, but not written yet`, {
-    object: '--compression-policy',
-    hint: 'use gzip, zstd or none',
   });
 }
 

@@ -773,36 +773,33 @@ if (
   }
 }
 
-const { DeltaFeed, DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, deltaLastEvent, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyFile, inspectDb, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
-export { DeltaFeed }
+const { DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, assembleDb, checkDb, checkMvcc, checkSnapshotFile, compactDb, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, hashFile, hashKv, identifyFile, inspectDb, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, seatDb, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
 export { DeltaWriter }
 export { FileLock }
 export { JobControl }
 export { Replay }
 export { SnapshotSink }
-export { appendDeltas }
 export { assembleDb }
-export { bumpRevision }
 export { checkDb }
 export { checkMvcc }
 export { checkSnapshotFile }
+export { compactDb }
 export { deltaLastEvent }
+export { digestRecords }
 export { errorCodes }
 export { exchangePaths }
 export { exportDelta }
-export { grantUnknownLeases }
 export { hashFile }
 export { hashKv }
 export { identifyFile }
 export { inspectDb }
+export { packDb }
+export { packFull }
 export { prepareReplayBase }
 export { proveRecords }
 export { recordAt }
 export { recoverDelta }
-export { repairWal }
-export { resolveCluster }
 export { seatDb }
-export { surveyWal }
 export { syncTree }
 export { transcodeDelta }
 export { unknownLeases }

@@ -13,6 +13,8 @@ export type {
 } from './binding.js';
 
 export type BlockCodec = 'zstd' | 'none';
+/** How the Go tool compresses its JSON. */
+export type JsonCodec = 'none' | 'gzip' | 'zlib' | 'lzw';
 
 /** A delta that is being written. */
 export class DeltaWriter {
@@ -105,7 +107,7 @@ export function transcodeDelta(
 /** Writes an .ebd as the Go tool would have written it, to a file that must not exist. */
 export function exportDelta(
   object: string,
-  request: { readonly source: string; readonly target: string; readonly compression: 'none' | 'gzip' },
+  request: { readonly source: string; readonly target: string; readonly compression: JsonCodec },
   options: NativeOptions = {},
 ): Promise<binding.DeltaSummary> {
   const { source, target, compression } = request;

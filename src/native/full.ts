@@ -5,8 +5,8 @@ import { call, callSync, type NativeOptions } from './call.js';
 export type { TakenSnapshot, UnpackedFull } from './binding.js';
 
 /** How a full can be packed when it is written, and when it is read. */
-export type WriteCodec = 'none' | 'gzip' | 'zstd';
-export type ReadCodec = WriteCodec | 'zlib' | 'lzw';
+export type WriteCodec = 'none' | 'gzip' | 'zlib' | 'lzw' | 'zstd';
+export type ReadCodec = WriteCodec;
 
 /** Takes the messages of Maintenance.Snapshot in, off the JavaScript thread. */
 export class SnapshotSink {

@@ -1,6 +1,7 @@
 /** The native verbs. Import this, never `binding.js`, which is generated. */
 export * from './apply.js';
 export type { NativeOptions } from './call.js';
+export * from './compact.js';
 export * from './db.js';
 export * from './delta.js';
 export * from './files.js';

@@ -12,6 +12,8 @@ describe('decision 7: what is written', () => {
     ['etcdbr', { 'compress-snapshots': ['false'] }, { fullCodec: 'none', jsonCodec: 'none' }],
     ['etcdbr', { 'compression-policy': ['gzip'] }, { fullCodec: 'gzip' }],
     ['etcdbr', { 'compression-policy': ['none'] }, { fullCodec: 'none' }],
+    ['etcdbr', { 'compression-policy': ['lzw'] }, { fullCodec: 'lzw', jsonCodec: 'lzw' }],
+    ['etcdbrctl', { 'compression-policy': ['zlib'] }, { fullCodec: 'zlib', jsonCodec: 'zlib' }],
   ] as const)('%s %j', (program, typed, expected) => {
     expect(parseBackupConfig(given(typed), program)).toMatchObject(expected);
   });
@@ -19,8 +21,7 @@ describe('decision 7: what is written', () => {
   test.each([
     [{ 'delta-format': ['ebd'] }, /--delta-format: ebd cannot be restored by the Go tool/],
     [{ 'compression-policy': ['zstd'] }, /--compression-policy: zstd cannot be restored by the Go tool/],
-    [{ 'compression-policy': ['lzw'] }, /--compression-policy: lzw is read, but not written yet/],
-    [{ 'compression-policy': ['zip'] }, /expected gzip, zstd, none, zlib, lzw/],
+    [{ 'compression-policy': ['zip'] }, /expected gzip, zlib, lzw, zstd, none/],
     [{ compat: ['yes'] }, /--compat: "yes": expected gardener, none/],
     [{ once: ['both'] }, /--once: "both": expected full, delta/],
   ])('hazard 45: etcdbrctl %j is refused', (typed, message) => {

@@ -8,6 +8,7 @@
 #![allow(missing_docs)] // napi-derive generates items; the exported ones are documented.
 
 mod apply;
+mod compact;
 mod control;
 mod convert;
 mod db;
@@ -18,5 +19,6 @@ mod files;
 mod full;
 mod job;
 mod member;
+mod pack;
 mod replay;
 mod wal;

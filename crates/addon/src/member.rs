@@ -64,6 +64,13 @@ pub struct LeaseGrant {
     pub ttl_seconds: BigInt,
 }
 
+pub(crate) fn leases_from(grants: &[LeaseGrant]) -> Vec<Lease> {
+    grants
+        .iter()
+        .map(|lease| Lease::granted(lease.id.get_i64().0, lease.ttl_seconds.get_i64().0))
+        .collect()
+}
+
 fn spec(request: &ClusterRequest) -> Outcome<ClusterSpec> {
     Ok(ClusterSpec::parse(
         &request.name,
@@ -219,10 +226,7 @@ pub fn assemble_db<'env>(
     control: &JobControl,
 ) -> napi::Result<Object<'env>> {
     let cancel = control.cancel_token();
-    let grants = leases
-        .iter()
-        .map(|lease| Lease::granted(lease.id.get_i64().0, lease.ttl_seconds.get_i64().0));
-    let leases: Vec<Lease> = grants.collect();
+    let leases = leases_from(&leases);
     job::spawn(env, "assemble", move || {
         let seating = Seating::read(&seat)?;
         Ok(etcd_data::assemble(

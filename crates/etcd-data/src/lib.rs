@@ -42,7 +42,7 @@ pub use inspect::{DbInfo, LastRecord, inspect};
 pub use kv::KeyValueRef;
 pub use meta::Meta;
 pub use mvcc_check::{MvccOptions, MvccReport, mvcc_check};
-pub use prove::{Checkpoint, Proof, prove_records};
+pub use prove::{Checkpoint, Proof, digest_records, prove_records};
 pub use record_digest::RecordDigest;
 pub use replay_base::{ReplaySeat, prepare_replay_base};
 pub use restore::{RestoreOptions, restore_snapshot};

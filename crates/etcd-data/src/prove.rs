@@ -78,6 +78,16 @@ pub fn prove_records(
     })
 }
 
+/// Digest over all records of the file, whatever their revisions.
+pub fn digest_records(db: &Db, cancel: &Cancel) -> Result<RecordDigest> {
+    let mut digest = RecordDigest::new();
+    for_each_record(db, None, cancel, |record| {
+        digest.update(record.key, record.value);
+        Ok(Walk::On)
+    })?;
+    Ok(digest)
+}
+
 /// `last` is the file's last main when the checkpoint is due.
 fn compare(checkpoint: &Checkpoint, last: i64, proved: i64, digest: &RecordDigest) -> Result<()> {
     if checkpoint.revision != last {

@@ -27,6 +27,7 @@
 //! `zstd -d` opens it: a decoder skips the last frame. [`SeekableFile`] reads any part of it.
 
 mod codec;
+mod database;
 mod digest;
 mod error;
 mod frames_ahead;
@@ -40,6 +41,7 @@ mod snapshot_response;
 mod unpack;
 
 pub use codec::{Codec, decoder};
+pub use database::{PackedDatabase, pack_database};
 pub use digest::{HashingReader, HashingWriter, Sha256Digest, TRAILER_BYTES, TailDigest, Trailer};
 pub use error::{Error, Result, io_code};
 pub use frames_ahead::FramesAhead;

@@ -4,7 +4,8 @@
 
 use bbolt::Cancel;
 use pack::{
-    Codec, Error, Flow, Packer, Sink, SinkOptions, Trailer, UnpackOptions, Unpacked, unpack,
+    Codec, Error, Flow, Packer, Sink, SinkOptions, Trailer, UnpackOptions, Unpacked, pack_database,
+    unpack,
 };
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -179,6 +180,33 @@ fn a_cut_or_flipped_container_is_an_error_and_leaves_no_target() {
         }
         assert!(!target.exists());
     }
+}
+
+#[test]
+fn a_database_becomes_a_full_with_its_trailer() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = snapshot(1100);
+    let database = dir.path().join("db");
+    fs::write(&database, &plain[..plain.len() - 32]).unwrap();
+    for codec in ALL {
+        let target = dir.path().join(codec.name());
+        let done = pack_database(&database, &target, codec, &Cancel::never(), &|_| {}).unwrap();
+        assert_eq!(done.plain_bytes, plain.len() as u64);
+        assert_eq!(done.db_sha256.as_slice(), &plain[plain.len() - 32..]);
+        let back = dir.path().join(format!("{}.db", codec.name()));
+        let got = unpack_to(&target, &back, codec, false, UNBOUNDED).unwrap();
+        assert_eq!(
+            (got.trailer, got.packed_sha256),
+            (Trailer::Good, done.packed.sha256)
+        );
+        assert!(fs::read(&back).unwrap() == plain);
+    }
+    let stopped = Cancel::new();
+    stopped.cancel();
+    let target = dir.path().join("stopped");
+    let error = pack_database(&database, &target, Codec::Zstd, &stopped, &|_| {}).unwrap_err();
+    assert_eq!(error.code(), "CANCELLED");
+    assert!(!target.exists());
 }
 
 /// What Go's `compress/lzw` made, unpacked, packed and unpacked again. The bytes in between differ: Go clears its table
