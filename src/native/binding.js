@@ -773,13 +773,14 @@ if (
   }
 }
 
-const { DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, assembleDb, checkDb, checkMvcc, checkSnapshotFile, compactDb, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, hashFile, hashKv, identifyFile, inspectDb, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, seatDb, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, hashFile, hashKv, identifyFile, inspectDb, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, resolveCluster, seatDb, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
 export { DeltaWriter }
 export { FileLock }
 export { JobControl }
 export { Replay }
 export { SnapshotSink }
 export { assembleDb }
+export { bumpRevision }
 export { checkDb }
 export { checkMvcc }
 export { checkSnapshotFile }
@@ -799,6 +800,7 @@ export { prepareReplayBase }
 export { proveRecords }
 export { recordAt }
 export { recoverDelta }
+export { resolveCluster }
 export { seatDb }
 export { syncTree }
 export { transcodeDelta }
