@@ -9,6 +9,22 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** Hands files to one running append, in order. */
+export declare class DeltaFeed {
+  constructor()
+  /**
+   * The next `.ebd`. The promise is true once the file may go, false when the append has ended before. One at a time.
+   * JavaScript thread, does not block.
+   */
+  push(path: string): Promise<boolean>
+  /** There are no more files. JavaScript thread, does not block. */
+  end(): void
+  /** The append ends with CANCELLED as soon as it needs another file. JavaScript thread, does not block. */
+  abort(): void
+  /** Whether it was a delta that the append failed on, and not the database. JavaScript thread. */
+  failedInDelta(): boolean
+}
+
 /** A delta that is being written. */
 export declare class DeltaWriter {
   /** Creates the file, which must not exist. `codec`: "zstd" or "none". JavaScript thread. */
@@ -53,14 +69,18 @@ export declare class JobControl {
 
 /** Reads deltas in order, from a revision on, and digests the records that they stand for. */
 export declare class Replay {
-  /** Revisions up to `after` are passed over. */
-  constructor(after: bigint)
+  /** Revisions up to `after` are passed over, and those behind `until` too. */
+  constructor(after: bigint, until?: bigint | undefined | null)
   /** Begins the next file, an .ebd. REVISION_GAP when it starts too late. JavaScript thread; reads its two ends. */
   open(path: string): void
   /** The next batch of the open file, `null` at its end. About 1 MiB, more only for one larger revision. Own thread. */
   next(control: JobControl): Promise<ReplayBatch | null>
   /** Last revision handed out. */
   position(): bigint
+  /** Arrival of the last event handed out, milliseconds since the epoch; `null` before the first. */
+  lastEventMs(): number | null
+  /** Leases that the events so far name and that their files grant, ascending by id. */
+  grants(): Array<LeaseGrant>
   /** Digest over all records handed out so far. */
   checkpoint(): RecordCheckpoint
 }
@@ -80,6 +100,22 @@ export declare class SnapshotSink {
   finish(): Promise<TakenSnapshot>
   /** Gives the stream up. The files stay for the caller to remove. Own thread, since it waits for the sink's threads. */
   abort(): Promise<void>
+}
+
+/**
+ * Appends what `feed` hands over to the database at `path`, in place, up to `until`, and seats the result; one
+ * transaction, synced. Progress is the revision that is reached. A feed serves one append. Own thread.
+ */
+export declare function appendDeltas(path: string, feed: DeltaFeed, until: bigint, seat: SeatRequest, control: JobControl): Promise<AppendedDeltas>
+
+/** What was appended. */
+export interface AppendedDeltas {
+  /** Last revision of the result. */
+  revision: bigint
+  events: number
+  checkpoints: Array<RecordCheckpoint>
+  /** Arrival of the last event, milliseconds since the epoch. */
+  lastEventMs: number | null
 }
 
 /**
@@ -233,6 +269,12 @@ export interface DeltaSummary {
 /** Digest over all records of the `key` bucket. Own thread. */
 export declare function digestRecords(path: string, control: JobControl): Promise<RecordsDigest>
 
+/** Entries of one kind behind the database. */
+export interface EntryCount {
+  kind: string
+  count: number
+}
+
 /** For the test that compares both sides. */
 export declare function errorCodes(): Array<string>
 
@@ -259,6 +301,9 @@ export interface Finding {
   kind: string
   detail: string
 }
+
+/** Grants every lease that live keys name and that the database lacks, in place; says how many there were. Own thread. */
+export declare function grantUnknownLeases(path: string, ttlSeconds: bigint, control: JobControl): Promise<UnknownLeases>
 
 /** Reads a file once. Progress in bytes. Own thread. */
 export declare function hashFile(path: string, control: JobControl): Promise<FileDigest>
@@ -400,6 +445,9 @@ export interface RecordsDigest {
 /** Takes over a delta whose writer is gone, cut to its complete revisions; `null` when it had been finished. Own thread. */
 export declare function recoverDelta(path: string, codec: string, control: JobControl): Promise<DeltaWriter | null>
 
+/** Copies the last file to `<name>.broken` and cuts off what is torn; null when nothing is. Own thread. */
+export declare function repairWal(walDir: string, minor?: number | undefined | null): Promise<WalRepair | null>
+
 /** Ready `etcdserverpb.TxnRequest`s, one per main revision, one after another in `bytes`. */
 export interface ReplayBatch {
   bytes: Buffer
@@ -452,6 +500,9 @@ export interface SnapshotFile {
   /** Whether a trailer was there and agreed. */
   verified: boolean
 }
+
+/** Reads the log as etcd does at boot; damage is a finding. Writes nothing. Own thread. */
+export declare function surveyWal(request: WalRequest, control: JobControl): Promise<WalSurvey>
 
 /** Syncs every file and directory below `path`, inner before outer. Own thread. */
 export declare function syncTree(path: string): Promise<void>
@@ -510,6 +561,76 @@ export interface VerifiedDelta {
 
 /** Reads a delta of either format through and compares everything that can be. Own thread. */
 export declare function verifyDelta(path: string, control: JobControl): Promise<VerifiedDelta>
+
+/** Entries that the database has not applied, and the revisions that they make. */
+export interface WalBeyond {
+  entries: number
+  byKind: Array<EntryCount>
+  least: bigint
+  /** Of those that are known to be committed. */
+  leastCommitted: bigint
+  most: bigint
+}
+
+/** A repair that was made. */
+export interface WalRepair {
+  file: string
+  keptBytes: number
+  cutBytes: number
+  brokenCopy: string
+}
+
+/** What the database says, and the version that wrote it. */
+export interface WalRequest {
+  walDir: string
+  snapDir: string
+  /** The database's consistent index. */
+  applied: bigint
+  /** Its term; null before 3.5. */
+  appliedTerm: bigint | null
+  /** Auth is on or an alarm is raised: writes behind the database may be refused. */
+  guarded: boolean
+  /** Of etcd 3; null when it is not known. */
+  minor: number | null
+}
+
+/** See `etcd_data::wal::WalSurvey`. */
+export interface WalSurvey {
+  firstFile: string | null
+  lastFile: string | null
+  files: number
+  records: number
+  /** Hexadecimal, as etcd prints them; null when no record says. */
+  memberId: string | null
+  clusterId: string | null
+  /** Null without a raft state. */
+  term: bigint | null
+  commit: bigint | null
+  /** The raft snapshot that etcd begins with; 0 is none. */
+  snapshotIndex: bigint
+  snapshotTerm: bigint
+  snapFile: string | null
+  /** Set when etcd takes this file in place of the database. */
+  snapDb: string | null
+  /** By the newest raft snapshot that names them; null in logs of 3.4. */
+  confMembers: number | null
+  lastIndex: bigint
+  lastTerm: bigint
+  beyond: WalBeyond
+  torn: WalTorn | null
+  /** Each keeps etcd from starting, or from having all that was written. */
+  problems: Array<string>
+  warnings: Array<string>
+}
+
+/** A record that was not written whole, at the end of the last file. */
+export interface WalTorn {
+  file: string
+  /** Bytes of whole records before it. */
+  offset: number
+  fileBytes: number
+  what: string
+}
 
 /**
  * Writes WAL and raft snapshot of a new member, in the style that `styleVersion`'s own tool writes. The database's

@@ -773,12 +773,14 @@ if (
   }
 }
 
-const { DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, hashFile, hashKv, identifyFile, inspectDb, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, resolveCluster, seatDb, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaFeed, DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyFile, inspectDb, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+export { DeltaFeed }
 export { DeltaWriter }
 export { FileLock }
 export { JobControl }
 export { Replay }
 export { SnapshotSink }
+export { appendDeltas }
 export { assembleDb }
 export { bumpRevision }
 export { checkDb }
@@ -790,6 +792,7 @@ export { digestRecords }
 export { errorCodes }
 export { exchangePaths }
 export { exportDelta }
+export { grantUnknownLeases }
 export { hashFile }
 export { hashKv }
 export { identifyFile }
@@ -800,8 +803,10 @@ export { prepareReplayBase }
 export { proveRecords }
 export { recordAt }
 export { recoverDelta }
+export { repairWal }
 export { resolveCluster }
 export { seatDb }
+export { surveyWal }
 export { syncTree }
 export { transcodeDelta }
 export { unknownLeases }
