@@ -4,6 +4,9 @@
 # the last run are in bench/README.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The addon is built for a named target; tests built for the same one share its compiled dependencies.
+CARGO_BUILD_TARGET=$(rustc -vV | sed -n 's/^host: //p')
+export CARGO_BUILD_TARGET
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/etcdbr/target}"
 bash test/servers/etcd.sh all
 npm run --silent build

@@ -5,6 +5,9 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/etcdbr"
+# The addon is built for a named target; tests built for the same one share its compiled dependencies.
+CARGO_BUILD_TARGET=$(rustc -vV | sed -n 's/^host: //p')
+export CARGO_BUILD_TARGET
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$cache/target}"
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
