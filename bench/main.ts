@@ -20,6 +20,8 @@ async function main(args: readonly string[]): Promise<void> {
   const workloads = chooseWorkloads(options.only);
   await mkdir(options.outDir, { recursive: true });
   const resultsPath = join(options.outDir, 'results.json');
+  if (!options.redraw) await prepareAll(options, workloads);
+  if (options.prepare) return;
   if (!options.redraw) {
     const results = await runAll(options, workloads, `npm run bench -- ${args.join(' ')}`);
     await writeFile(resultsPath, `${JSON.stringify(results, null, 1)}\n`);
@@ -31,11 +33,15 @@ async function main(args: readonly string[]): Promise<void> {
   if (skipped.some(({ failed }) => failed)) process.exitCode = 1;
 }
 
+async function prepareAll({ size }: Options, workloads: readonly Workload[]): Promise<void> {
+  await removeWorkOfTheDead();
+  for (const workload of workloads) await workload.prepare?.(size);
+}
+
 async function runAll(options: Options, workloads: readonly Workload[], command: string): Promise<Results> {
   const startedAt = new Date().toISOString();
   const startedMs = performance.now();
   const endMs = startedMs + (options.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
-  await removeWorkOfTheDead();
   const machine = await describeMachine(benchCache);
   const sections: Section[] = [];
   const skipped: Skipped[] = [];

@@ -31,9 +31,11 @@ export interface Options {
   readonly etcdutl: string | undefined;
   readonly rounds: number;
   readonly outDir: string;
-  /** No round begins when its workload's share of so many minutes has passed; the first always runs. */
+  /** No round begins when its workload's share of so many minutes has passed; the first always runs. Data sets are made before. */
   readonly minutes: number | undefined;
   readonly redraw: boolean;
+  /** Makes the data sets and no more. */
+  readonly prepare: boolean;
 }
 
 export const SIZES: Readonly<Record<string, Size>> = {
@@ -73,7 +75,7 @@ export const SIZES: Readonly<Record<string, Size>> = {
     compactMib: 1024,
     compactEvents: 170_000,
     seriesMib: [256, 512, 1024],
-    eventsPerMib: 166,
+    eventsPerMib: 170_000 / 1024,
     loadSeconds: 20,
     functionEvents: 500_000,
     listedObjects: 50_000,
@@ -104,6 +106,7 @@ export const USAGE = `npm run bench -- [options]
   --peer PATH          a binary of the Go tool
   --etcdutl PATH       another etcdutl than the cached 3.5.35
   --out DIR            where report and results go (bench/report; with --only: report in the cache)
+  --prepare            makes the data sets and ends
   --redraw             draws the report anew from DIR/results.json
 `;
 
@@ -126,6 +129,7 @@ export function parseOptions(args: readonly string[]): Options {
     outDir: values.out ?? (only.length === 0 ? COMMITTED_REPORT : join(benchCache, 'report')),
     minutes: values.minutes === undefined ? undefined : whole('--minutes', values.minutes, MAX_MINUTES),
     redraw: values.redraw,
+    prepare: values.prepare,
   };
 }
 
@@ -142,6 +146,7 @@ function parseFlags(args: readonly string[]) {
         etcdutl: { type: 'string' },
         out: { type: 'string' },
         redraw: { type: 'boolean', default: false },
+        prepare: { type: 'boolean', default: false },
       },
     }).values;
   } catch (error) {

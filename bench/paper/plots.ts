@@ -53,8 +53,7 @@ function raceSpec({ contestants, rateUnit }: Section): TopLevelSpec {
 
 /** Time and memory over the size of the input. */
 function seriesSpec({ contestants }: Section): TopLevelSpec {
-  const values = contestants.map(({ name, inputBytes = 0, runs, role }: Contestant) => ({
-    name: name.replace(/,[^,]*$/, ''),
+  const values = contestants.map(({ inputBytes = 0, runs, role }: Contestant) => ({
     role,
     gib: inputBytes / 1024 ** 3,
     seconds: median(runs.map(({ wallMs }) => wallMs)) / 1000,
@@ -67,7 +66,7 @@ function seriesSpec({ contestants }: Section): TopLevelSpec {
       encoding: {
         x: { field: 'gib', type: 'quantitative', title: 'base, GiB' },
         y: { field, type: 'quantitative', title, scale: { zero: true } },
-        color: { field: 'name', type: 'nominal', title: null },
+        color: { field: 'role', type: 'nominal', scale: COLORS, title: null },
       },
     }) as const;
   return { data: { values }, hconcat: [panel('seconds', 'seconds'), panel('mib', 'peak RSS, MiB')] };

@@ -13,6 +13,7 @@ const MAX_BYTES_PER_KEY = 64;
 export const compact: Workload = {
   name: 'compact',
   about: "A store's base and deltas become one new full in the store, without an etcd.",
+  prepare: ({ compactMib, compactEvents }) => backupSet(compactMib, compactEvents),
   async run(bench) {
     const { ours, copying, digesting } = bench.engines;
     const set = await backupSet(bench.size.compactMib, bench.size.compactEvents);

@@ -11,6 +11,7 @@ const MAX_RSS_BYTES = 120e6;
 export const full: Workload = {
   name: 'full',
   about: 'A full snapshot of a running etcd: streamed, checked, compressed, stored.',
+  prepare: ({ baseMib }) => packedMember(baseMib),
   async run(bench) {
     const { ours, etcdctl, copying } = bench.engines;
     const member = await packedMember(bench.size.baseMib);

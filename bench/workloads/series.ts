@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { formatBytes } from '../../src/base/bytes.js';
 import { backupSet } from '../datasets/store.js';
 import { LimitedGroup } from '../memory-limit.js';
+import type { Size } from '../options.js';
 import type { Bar, Contestant, Section, Skipped } from '../results.js';
 import { median } from '../statistics.js';
 import { restoring } from './restore.js';
@@ -17,6 +18,9 @@ const LIMIT_BYTES = 256 * 1024 ** 2;
 export const series: Workload = {
   name: 'series',
   about: 'The same restore from one size to the next, and once in a cgroup of 256 MiB.',
+  async prepare(size) {
+    for (const mib of size.seriesMib) await backupSet(mib, eventsOf(size, mib));
+  },
   async run(bench) {
     return [await sizes(bench), await limited(bench)];
   },
@@ -26,7 +30,7 @@ async function sizes(bench: Bench): Promise<Section> {
   const { ours, copying } = bench.engines;
   const entries: (Entry | Skipped)[] = [];
   for (const mib of bench.size.seriesMib) {
-    const set = await backupSet(mib, eventsOf(bench, mib));
+    const set = await backupSet(mib, eventsOf(bench.size, mib));
     const inputBytes = set.snapshotBytes;
     const size = formatBytes(mib * 1024 ** 2);
     entries.push(restoring(bench, ours, set.ours, set.revision, { name: `etcdbr, ${size}`, inputBytes }));
@@ -78,7 +82,7 @@ export function growthBars(contestants: readonly Contestant[]): Bar[] {
 async function limited(bench: Bench): Promise<Section> {
   const { ours } = bench.engines;
   const mib = Math.max(...bench.size.seriesMib);
-  const set = await backupSet(mib, eventsOf(bench, mib));
+  const set = await backupSet(mib, eventsOf(bench.size, mib));
   const name = `etcdbr in ${formatBytes(LIMIT_BYTES)}`;
   const group = await LimitedGroup.create(LIMIT_BYTES);
   try {
@@ -104,6 +108,6 @@ async function limited(bench: Bench): Promise<Section> {
   }
 }
 
-function eventsOf({ size }: Bench, mib: number): number {
-  return Math.round(mib * size.eventsPerMib);
+function eventsOf({ eventsPerMib }: Size, mib: number): number {
+  return Math.round(mib * eventsPerMib);
 }

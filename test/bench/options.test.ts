@@ -28,7 +28,17 @@ test('what is given is taken', () => {
     '--minutes',
     '25',
   ];
-  const options = parseOptions([...args, '--peer', '/p', '--etcdutl', '/u', '--out', '/o', '--redraw']);
+  const options = parseOptions([
+    ...args,
+    '--peer',
+    '/p',
+    '--etcdutl',
+    '/u',
+    '--out',
+    '/o',
+    '--redraw',
+    '--prepare',
+  ]);
   expect(options).toEqual({
     size: SIZES.FULL,
     only: ['check', 'restore', 'full'],
@@ -38,6 +48,7 @@ test('what is given is taken', () => {
     etcdutl: '/u',
     outDir: '/o',
     redraw: true,
+    prepare: true,
   });
 });
 
