@@ -1,8 +1,8 @@
 /** `npm run bench -- [options]` (see options.ts): runs the workloads, writes results and report. */
-import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { benchCache } from './datasets/cache.js';
+import { benchCache, removeLeftBehind, workDirOfThisRun } from './datasets/cache.js';
 import { bbolt, etcdctl, etcdutl } from './engines/etcd-tools.js';
 import { etcdbr } from './engines/etcdbr.js';
 import { copying, decompressing, digesting, reading } from './engines/floor.js';
@@ -23,7 +23,7 @@ async function main(args: readonly string[]): Promise<void> {
   if (!options.redraw) await prepareAll(options, workloads);
   if (options.prepare) return;
   if (!options.redraw) {
-    const results = await runAll(options, workloads, `npm run bench -- ${args.join(' ')}`);
+    const results = await runAll(options, workloads, commandOf(args));
     await writeFile(resultsPath, `${JSON.stringify(results, null, 1)}\n`);
   }
   const results = JSON.parse(await readFile(resultsPath, 'utf8')) as Results;
@@ -33,8 +33,13 @@ async function main(args: readonly string[]): Promise<void> {
   if (skipped.some(({ failed }) => failed)) process.exitCode = 1;
 }
 
+/** As the reader would type it: where this machine keeps its things is nobody's business. */
+function commandOf(args: readonly string[]): string {
+  return ['npm run bench --', ...args].join(' ').replaceAll(homedir(), '~');
+}
+
 async function prepareAll({ size }: Options, workloads: readonly Workload[]): Promise<void> {
-  await removeWorkOfTheDead();
+  await removeLeftBehind();
   for (const workload of workloads) await workload.prepare?.(size);
 }
 
@@ -64,7 +69,7 @@ async function runOne(
   workload: Workload,
   deadlineMs: number,
 ): Promise<{ sections: readonly Section[]; skipped: readonly Skipped[] }> {
-  const workDir = join(benchCache, `work-${process.pid}`);
+  const workDir = workDirOfThisRun();
   await mkdir(workDir, { recursive: true });
   process.stderr.write(`bench: ${workload.name}\n`);
   try {
@@ -77,16 +82,6 @@ async function runOne(
     return { sections: [], skipped: [{ name: workload.name, reason, failed: true }] };
   } finally {
     await rm(workDir, { recursive: true, force: true });
-  }
-}
-
-/** Work directories of runs that were killed. */
-async function removeWorkOfTheDead(): Promise<void> {
-  await mkdir(benchCache, { recursive: true });
-  for (const name of await readdir(benchCache)) {
-    const pid = /^work-(\d+)$/.exec(name)?.[1];
-    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
-    await rm(join(benchCache, name), { recursive: true, force: true });
   }
 }
 

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { benchCache } from '../datasets/cache.js';
+import { removeLeftBehind, workDirOfThisRun } from '../datasets/cache.js';
 import { etcdbr } from '../engines/etcdbr.js';
 import { SIZES, type Size } from '../options.js';
 import { type Case, comparedCases } from './cases.js';
@@ -30,7 +30,8 @@ async function main(): Promise<number> {
   if (size === undefined || !Number.isSafeInteger(rounds) || positionals.length !== (isSelfTest ? 0 : 2)) {
     return usage(`give two builds, or --self-test alone; sizes are ${Object.keys(SIZES).join(', ')}`);
   }
-  const workDir = join(benchCache, `work-${process.pid}`);
+  await removeLeftBehind();
+  const workDir = workDirOfThisRun();
   await mkdir(workDir, { recursive: true });
   try {
     return isSelfTest ? await provenByItself(size, rounds, workDir) : await compared(size, rounds, workDir);
