@@ -159,6 +159,11 @@ export class TestEtcd {
     this.#user = { username: 'root', password };
   }
 
+  /** As whom every later `connection()` and `ctl()` logs in; nobody when not given. */
+  actAs(user?: { readonly username: string; readonly password: string }): void {
+    this.#user = user;
+  }
+
   async logTail(lines = 20): Promise<string> {
     const log = await readFile(join(this.dir, 'etcd.log'), 'utf8').catch(() => '');
     return log.trimEnd().split('\n').slice(-lines).join('\n');

@@ -102,6 +102,35 @@ fn a_name_that_json_escapes_and_two_peer_urls() {
     }
 }
 
+/// The spelling of peer URLs goes into the ids: they must be taken as Go's URL type spells them.
+#[test]
+fn peer_urls_of_every_kind() {
+    let snapshot = Unpacked::state_of("etcd-3.6");
+    for initial_cluster in [
+        "m1=http://[::1]:2380",
+        "m1=https://[2001:db8::7]:2380,m2=https://[2001:db8::8]:2380",
+        "m1=unix://m1.sock:1,m2=unixs://m2.sock:1",
+        "m1=unix:///run/etcd/m1.sock",
+        "m1=https://etcd-0.example:2380,m2=https://etcd-1.example:2380,m1=https://10.0.0.1:2380",
+        "m1=http://:2380",
+        "m1=http://a_b-c.d~e:2380",
+        "m1=http://127.0.0.1:02380",
+    ] {
+        for (version, style) in [("3.5.35", Style::V3_5), ("3.7.3", Style::V3_7)] {
+            compare(
+                &snapshot,
+                &Case {
+                    version,
+                    style,
+                    name: "m1",
+                    initial_cluster,
+                    bump: None,
+                },
+            );
+        }
+    }
+}
+
 /// The last record of a fixture is its revision, so both count from the same (etcdutl always from the last record).
 #[test]
 fn a_bumped_revision_marked_compacted() {
