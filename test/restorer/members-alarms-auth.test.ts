@@ -3,8 +3,9 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { reportLines, reportOf } from '../../src/restorer/report.js';
 import { restore } from '../../src/restorer/restore.js';
-import { ETCD_VERSIONS, type EtcdVersion } from '../servers/binaries.js';
+import { ETCD_VERSIONS, type EtcdVersion, etcdBinary } from '../servers/binaries.js';
 import { startEtcd, type TestEtcd } from '../servers/etcd.js';
+import { Backup, backupPlace } from '../snapshotter/backup.js';
 import { storeFull, storeWithFull } from './members-set-up.js';
 import { type RestoreChange, requestFor } from './request.js';
 import { cleanUp, testDir } from './set-up.js';
@@ -13,7 +14,7 @@ const dir = testDir('members-alarms-auth');
 const ROOT = { username: 'root', password: 'secret' };
 
 async function restored(version: EtcdVersion, change: Omit<RestoreChange, 'dataDir'>) {
-  const request = await requestFor({ ...change, dataDir: dir.in('data'), etcdBinary: '/nowhere/etcd' });
+  const request = await requestFor({ etcdBinary: '/nowhere/etcd', ...change, dataDir: dir.in('data') });
   const report = reportLines(reportOf(request, await restore(request))).join('\n');
   const etcd = await startEtcd(version, { dataDir: dir.in('data') });
   cleanUp(() => etcd.destroy());
@@ -90,4 +91,32 @@ describe.each(ETCD_VERSIONS)('etcd %s', (version) => {
     etcd.actAs();
     await etcd.ctl('put', 'k', 'w');
   });
+});
+
+test('hazard 39: what was changed in users and roles after the full is in no delta, and that is said once', async () => {
+  const source = await startEtcd('3.6.16');
+  cleanUp(() => source.destroy());
+  await source.enableAuth(ROOT.password);
+  await source.ctl('put', 'before', 'full');
+  const place = await backupPlace();
+  cleanUp(() => place.remove());
+  const backup = await Backup.start(source, place);
+  cleanUp(() => backup.stop().catch(() => undefined));
+  await backup.saw('full-stored');
+  await source.ctl('user', 'add', 'late:pw');
+  await source.ctl('role', 'add', 'night-shift');
+  await source.ctl('put', 'after', 'full');
+  await backup.stop();
+  await source.stop();
+
+  const { etcd, report } = await restored('3.6.16', {
+    ...{ container: place.container, etcdBinary: etcdBinary('3.6.16') },
+  });
+  expect(report.match(/authentication is on/g)).toHaveLength(1);
+  expect(report.match(/changes of users and roles after revision \d+ are not in deltas/g)).toHaveLength(1);
+  await expect(etcd.ctl('get', 'after')).rejects.toThrow(/user name is empty/);
+  etcd.actAs(ROOT);
+  expect(await etcd.ctl('get', 'after', '--print-value-only')).toBe('full\n');
+  expect((await etcd.ctl('user', 'list')).trim()).toBe('root');
+  expect((await etcd.ctl('role', 'list')).trim()).toBe('');
 });

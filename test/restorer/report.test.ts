@@ -3,7 +3,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { checkCluster, shellWord } from '../../src/restorer/cluster.js';
 import { checkReadable } from '../../src/restorer/replay-version.js';
 import { reportLines, reportOf } from '../../src/restorer/report.js';
 import { restore } from '../../src/restorer/restore.js';
@@ -26,32 +25,6 @@ test('auth and alarms that come with the full are named; nothing that is needed 
   expect(report.command).toBe(
     `etcd --name default --data-dir ${dir.in('data')} --initial-cluster default=http://localhost:2380 ` +
       '--initial-cluster-token etcd-cluster --initial-advertise-peer-urls http://localhost:2380 --listen-peer-urls http://localhost:2380',
-  );
-});
-
-test('words that a shell would change are quoted', () => {
-  expect([`/a b`, `it's`, 'http://a:1,b=2'].map(shellWord)).toEqual([
-    `'/a b'`,
-    `'it'\\''s'`,
-    'http://a:1,b=2',
-  ]);
-});
-
-test('the cluster must hold this member under the URLs that it advertises, in any order', () => {
-  const flags = {
-    name: 'm1',
-    initialClusterToken: 't',
-    initialCluster: 'm1=http://b:1,m2=http://c:1,m1=http://a:1',
-  };
-  expect(checkCluster({ ...flags, advertisePeerUrls: ['http://a:1,http://b:1'] })).toMatchObject({
-    name: 'm1',
-    token: 't',
-  });
-  expect(() => checkCluster({ ...flags, advertisePeerUrls: ['http://a:1'] })).toThrow(
-    /differ from those of "m1"/,
-  );
-  expect(() => checkCluster({ ...flags, name: 'm3', advertisePeerUrls: [] })).toThrow(
-    /"m3" is not in initial-cluster/,
   );
 });
 
