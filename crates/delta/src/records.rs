@@ -84,13 +84,16 @@ impl Records {
         self.grants.list()
     }
 
-    /// Begins the next file. REVISION_GAP when it starts too late.
+    /// Begins the next file, unless everything up to `until` has been had. REVISION_GAP when it starts too late.
     pub fn open(&mut self, path: &Path) -> Result<()> {
         if let Some(file) = &self.file {
             return Err(Error::Usage(format!(
                 "{} has not been read to its end",
                 file.path.display()
             )));
+        }
+        if self.position >= self.until {
+            return Ok(());
         }
         let reader = EbdReader::open(path)?;
         let first = reader.tail().trailer.first_revision;
