@@ -17,8 +17,8 @@ import { type OpenedStore, openConfiguredStore, whereToLook } from './store-acce
 export const restoreCommand: Command = {
   name: 'restore',
   description:
-    'Restores the newest state into --data-dir: fetches the full and its deltas, replays the deltas through an etcd of its ' +
-    'own, proves the result, and only then exchanges the directory. The old one is kept beside it.',
+    'Restores the newest state into --data-dir: fetches the full and its deltas, appends the deltas to the full (no etcd ' +
+    'is needed), proves the result, and only then exchanges the directory. The old one is kept beside it.',
   flags: [storeFlags, restoreFlags, outputFlags, loggingFlags],
   run: runRestore,
 };

@@ -29,7 +29,12 @@ export const restoreFlags = {
   replaceNewer: bool('replace-newer', false, 'replace a data directory that is newer than the backup'),
   toRevision: text('to-revision', '', 'restore to this revision'),
   toTime: text('to-time', '', 'restore to the last revision at or before this time (RFC 3339)'),
-  applier: choice('applier', ['native', 'embedded'], 'embedded', 'what applies the deltas'),
+  applier: choice(
+    'applier',
+    ['native', 'embedded'],
+    'native',
+    'native appends the deltas to the full itself; embedded replays them through an etcd, which --etcd-binary names',
+  ),
   pack: bool('pack', false, 'write the database anew and packed instead of appending to the full'),
   compact: bool('compact', false, 'keep only what a compaction at the restored revision would keep'),
   unknownLeaseTtlSeconds: integer(
@@ -53,7 +58,11 @@ export const restoreFlags = {
     false,
     'accept a full that lacks its SHA-256 (copied from a data directory)',
   ),
-  etcdBinary: text('etcd-binary', '', 'etcd that replays the deltas (default: etcd in PATH)'),
+  etcdBinary: text(
+    'etcd-binary',
+    '',
+    'etcd that replays the deltas with --applier embedded (default: etcd in PATH)',
+  ),
   maxFetchers: integer('max-fetchers', 6, 'objects fetched ahead', { min: 1, max: 64 }),
   maxInflightBytes: integer('max-inflight-bytes', DEFAULT_INFLIGHT_BYTES, 'bytes of objects fetched ahead', {
     min: 1024 * 1024,

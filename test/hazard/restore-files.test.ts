@@ -4,7 +4,7 @@ import { mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { fixture, type Heard, restoreFrom } from '../restorer/request.js';
+import { APPLIERS, fixture, type Heard, restoreFrom } from '../restorer/request.js';
 import { expectOnly, testDir } from '../restorer/set-up.js';
 import { copySmallSet, flipBit, SMALL_SET_REVISION } from '../restorer/small-set.js';
 
@@ -110,74 +110,85 @@ describe('hazard 28: a snapshot that is not valid, or not quite', () => {
   });
 });
 
-describe('R9: a damaged object fails the restore with its name and the command for what can be had', () => {
-  test.each([
-    ['a flipped bit', (path: string) => flipBit(path, 3_000)],
-    ['a cut', (path: string) => truncate(path, 9_000)],
-    ['nothing', (path: string) => writeFile(path, '')],
-    ['another file', (path: string) => writeFile(path, '<html></html>')],
-  ])('delta: %s', async (_, damage) => {
-    const { container, names } = await copySmallSet(dir.in('store'));
-    const object = names[4] as string;
-    await damage(join(container, 'v2', object));
-    const dataDir = dir.in('data');
-    await expect(restoreFrom({ container, dataDir, version })).rejects.toMatchObject({
-      object,
-      hint: expect.stringMatching(
-        new RegExp(`revision 2233 .*etcdbr restore --exclude ${object} --allow-older`, 's'),
-      ),
+describe.each(APPLIERS)('%s applier', (applier) => {
+  describe('R9: a damaged object fails the restore with its name and the command for what can be had', () => {
+    test.each([
+      ['a flipped bit', (path: string) => flipBit(path, 3_000)],
+      ['a cut', (path: string) => truncate(path, 9_000)],
+      ['nothing', (path: string) => writeFile(path, '')],
+      ['another file', (path: string) => writeFile(path, '<html></html>')],
+    ])('delta: %s', async (_, damage) => {
+      const { container, names } = await copySmallSet(dir.in('store'));
+      const object = names[4] as string;
+      await damage(join(container, 'v2', object));
+      const dataDir = dir.in('data');
+      await expect(restoreFrom({ applier, container, dataDir, version })).rejects.toMatchObject({
+        object,
+        hint: expect.stringMatching(
+          new RegExp(`revision 2233 .*etcdbr restore --exclude ${object} --allow-older`, 's'),
+        ),
+      });
+      await expectOnly(dir.path, 'store');
+      const heard: Heard = { warnings: [], infos: [] };
+      const { plan, lostUpTo } = await restoreFrom(
+        { applier, container, dataDir, version, allowOlder: true },
+        heard,
+      );
+      expect(plan.revision).toBe(2233n);
+      expect(lostUpTo).toBe(SMALL_SET_REVISION);
+      expect(heard.warnings.join('\n')).toContain(object);
+      await expectOnly(dir.path, 'data', 'store');
     });
-    await expectOnly(dir.path, 'store');
-    const heard: Heard = { warnings: [], infos: [] };
-    const { plan, lostUpTo } = await restoreFrom({ container, dataDir, version, allowOlder: true }, heard);
-    expect(plan.revision).toBe(2233n);
-    expect(lostUpTo).toBe(SMALL_SET_REVISION);
-    expect(heard.warnings.join('\n')).toContain(object);
-    await expectOnly(dir.path, 'data', 'store');
-  });
 
-  test('a missing delta is told before any work, with the exact range', async () => {
-    const { container, names } = await copySmallSet(dir.in('store'));
-    await rm(join(container, 'v2', names[3] as string));
-    const restoring = restoreFrom({ container, dataDir: dir.in('data'), version });
-    await expect(restoring).rejects.toMatchObject({
-      code: 'REVISION_GAP',
-      message: expect.stringContaining('revisions 1982-2233'),
-      hint: expect.stringContaining('revision 1981'),
+    test('a missing delta is told before any work, with the exact range', async () => {
+      const { container, names } = await copySmallSet(dir.in('store'));
+      await rm(join(container, 'v2', names[3] as string));
+      const restoring = restoreFrom({ applier, container, dataDir: dir.in('data'), version });
+      await expect(restoring).rejects.toMatchObject({
+        code: 'REVISION_GAP',
+        message: expect.stringContaining('revisions 1982-2233'),
+        hint: expect.stringContaining('revision 1981'),
+      });
     });
-  });
 
-  test('a damaged duplicate costs nothing: the other one is used', async () => {
-    const { container, names } = await copySmallSet(dir.in('store'));
-    const object = names[4] as string;
-    const good = await readFile(join(container, 'v2', object));
-    const later = object.replace(/-\d+$/, (secs) => `-${Number(secs.slice(1)) + 1}`);
-    await writeFile(join(container, 'v2', later), good);
-    for (const name of [object, later]) {
-      await writeFile(join(container, 'v2', object), good);
+    test('a damaged duplicate costs nothing: the other one is used', async () => {
+      const { container, names } = await copySmallSet(dir.in('store'));
+      const object = names[4] as string;
+      const good = await readFile(join(container, 'v2', object));
+      const later = object.replace(/-\d+$/, (secs) => `-${Number(secs.slice(1)) + 1}`);
       await writeFile(join(container, 'v2', later), good);
-      await flipBit(join(container, 'v2', name), 3_000);
-      await rm(dir.in('data'), { recursive: true, force: true });
-      const { plan } = await restoreFrom({ container, dataDir: dir.in('data'), version });
-      expect(plan.revision).toBe(SMALL_SET_REVISION);
-    }
-  });
+      for (const name of [object, later]) {
+        await writeFile(join(container, 'v2', object), good);
+        await writeFile(join(container, 'v2', later), good);
+        await flipBit(join(container, 'v2', name), 3_000);
+        await rm(dir.in('data'), { recursive: true, force: true });
+        const { plan } = await restoreFrom({ applier, container, dataDir: dir.in('data'), version });
+        expect(plan.revision).toBe(SMALL_SET_REVISION);
+      }
+    });
 
-  test('the only full is damaged: nothing can be had', async () => {
-    const { container, names } = await copySmallSet(dir.in('store'));
-    await flipBit(join(container, 'v2', names[0] as string), 70_000);
-    const restoring = restoreFrom({ container, dataDir: dir.in('data'), version, allowOlder: true });
-    await expect(restoring).rejects.toMatchObject({ code: 'CHECKSUM', object: names[0] });
-    await expectOnly(dir.path, 'store');
-  });
+    test('the only full is damaged: nothing can be had', async () => {
+      const { container, names } = await copySmallSet(dir.in('store'));
+      await flipBit(join(container, 'v2', names[0] as string), 70_000);
+      const restoring = restoreFrom({
+        applier,
+        container,
+        dataDir: dir.in('data'),
+        version,
+        allowOlder: true,
+      });
+      await expect(restoring).rejects.toMatchObject({ code: 'CHECKSUM', object: names[0] });
+      await expectOnly(dir.path, 'store');
+    });
 
-  test('only deltas, from revision 1 on, without a full', async () => {
-    const { container, names } = await copySmallSet(dir.in('store'));
-    await rm(join(container, 'v2', names[0] as string));
-    const restoring = restoreFrom({ container, dataDir: dir.in('data'), version });
-    await expect(restoring).rejects.toMatchObject({
-      code: 'NOTHING_TO_RESTORE',
-      message: expect.stringContaining('no full'),
+    test('only deltas, from revision 1 on, without a full', async () => {
+      const { container, names } = await copySmallSet(dir.in('store'));
+      await rm(join(container, 'v2', names[0] as string));
+      const restoring = restoreFrom({ applier, container, dataDir: dir.in('data'), version });
+      await expect(restoring).rejects.toMatchObject({
+        code: 'NOTHING_TO_RESTORE',
+        message: expect.stringContaining('no full'),
+      });
     });
   });
 });

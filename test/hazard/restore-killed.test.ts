@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inspectDb } from '../../src/native/index.js';
-import { fixture, restoreFrom } from '../restorer/request.js';
+import { APPLIERS, type ApplierName, fixture, restoreFrom } from '../restorer/request.js';
 import { cleanUp, testDir } from '../restorer/set-up.js';
 import { etcdBinary } from '../servers/binaries.js';
 import { startEtcd } from '../servers/etcd.js';
@@ -25,8 +25,8 @@ const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const dir = testDir('killed');
 const version = '3.5.35';
 
-function start(dataDir: string) {
-  const flags = { 'data-dir': dataDir, 'store-container': fixture('gardener-gzip-etcd3.5/store') };
+function start(dataDir: string, applier: ApplierName) {
+  const flags = { applier, 'data-dir': dataDir, 'store-container': fixture('gardener-gzip-etcd3.5/store') };
   const args = Object.entries({ ...flags, 'etcd-binary': etcdBinary(version) }).map(
     ([name, value]) => `--${name}=${value}`,
   );
@@ -52,13 +52,13 @@ async function ourTempFiles(): Promise<string[]> {
   return (await readdir(tmpdir())).filter((name) => /^etcdbr-(replay-|[A-Za-z0-9]{6}$)/.test(name)).sort();
 }
 
-async function killRepeatedly(dataDir: string): Promise<void> {
+async function killRepeatedly(dataDir: string, applier: ApplierName): Promise<void> {
   const random = new Random(SEED);
   const before = await ourTempFiles();
   await restoreFrom({ container: fixture('gardener-plain-etcd3.4/store'), dataDir, version: '3.4.23' });
-  const took = await timeOf(dataDir);
+  const took = await timeOf(dataDir, applier);
   for (let round = 0; round < KILLS; round++) {
-    const restoring = start(dataDir);
+    const restoring = start(dataDir, applier);
     await sleep(random.int(took * 1.1));
     restoring.kill('SIGKILL');
     await exited(restoring);
@@ -69,7 +69,7 @@ async function killRepeatedly(dataDir: string): Promise<void> {
     const mayBeMissing = await revisionOf(dataDir).catch(() => undefined);
     if (mayBeMissing !== undefined) expect([OLD_REVISION, NEW_REVISION]).toContain(mayBeMissing);
   }
-  const last = start(dataDir);
+  const last = start(dataDir, applier);
   await exited(last);
   expect(last.exitCode).toBe(0);
   expect(await revisionOf(dataDir)).toBe(NEW_REVISION);
@@ -79,9 +79,9 @@ async function killRepeatedly(dataDir: string): Promise<void> {
 }
 
 /** Of one restore to its end, into a place of its own. */
-async function timeOf(dataDir: string): Promise<number> {
+async function timeOf(dataDir: string, applier: ApplierName): Promise<number> {
   const started = performance.now();
-  const probe = start(`${dataDir}-probe`);
+  const probe = start(`${dataDir}-probe`, applier);
   await exited(probe);
   expect(probe.exitCode).toBe(0);
   const took = performance.now() - started;
@@ -89,20 +89,22 @@ async function timeOf(dataDir: string): Promise<number> {
   return took;
 }
 
-test(`a plain directory, killed ${KILLS} times`, async () => {
-  await killRepeatedly(dir.in('data'));
-  const left = (await readdir(dir.path)).filter((name) => !/^data(\.before-\d+)?$/.test(name));
-  expect(left).toEqual([]);
-}, 900_000);
+describe.each(APPLIERS)('%s applier', (applier) => {
+  test(`a plain directory, killed ${KILLS} times`, async () => {
+    await killRepeatedly(dir.in('data'), applier);
+    const left = (await readdir(dir.path)).filter((name) => !/^data(\.before-\d+)?$/.test(name));
+    expect(left).toEqual([]);
+  }, 900_000);
 
-test(`a mount point, killed ${KILLS} times`, async () => {
-  const dataDir = dir.in('mnt');
-  await mkdir(dataDir);
-  execFileSync('mount', ['-t', 'tmpfs', 'etcdbr-test', dataDir]);
-  cleanUp(() => execFileSync('umount', [dataDir]));
-  await killRepeatedly(dataDir);
-  const left = (await readdir(dataDir)).filter(
-    (name) => !/^member(\.before-\d+)?$|^etcdbr-restored.json$/.test(name),
-  );
-  expect(left).toEqual([]);
-}, 900_000);
+  test(`a mount point, killed ${KILLS} times`, async () => {
+    const dataDir = dir.in('mnt');
+    await mkdir(dataDir);
+    execFileSync('mount', ['-t', 'tmpfs', 'etcdbr-test', dataDir]);
+    cleanUp(() => execFileSync('umount', [dataDir]));
+    await killRepeatedly(dataDir, applier);
+    const left = (await readdir(dataDir)).filter(
+      (name) => !/^member(\.before-\d+)?$|^etcdbr-restored.json$/.test(name),
+    );
+    expect(left).toEqual([]);
+  }, 900_000);
+});

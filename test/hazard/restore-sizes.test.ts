@@ -1,8 +1,8 @@
 /** Transactions that other tools cannot replay, with default settings (hazards 15, 16). */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RawChannel } from '../../src/etcd/channel.js';
 import type { Recorder } from '../restorer/recorder.js';
-import { restoreFrom } from '../restorer/request.js';
+import { APPLIERS, restoreFrom } from '../restorer/request.js';
 import { expectRestored, recorded, testDir } from '../restorer/set-up.js';
 import { readTruth } from '../servers/truth.js';
 
@@ -47,23 +47,30 @@ function field(number: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([...head, left]), content]);
 }
 
-test.each(['ebd', 'json'] as const)(
-  'two values of 1.5 MB, 10,000 operations and 50 MB in one transaction each (%s)',
-  async (format) => {
-    const source = await recorded(VERSION, dir.in('work'), { flags: WIDE });
-    const store = dir.in('store');
-    const start = await source.put('/a/', 3);
-    await source.full(store);
-    await putTogether(source, '/two/', 2, 1_500_000);
-    await putTogether(source, '/many/', 10_000, 30);
-    await putTogether(source, '/large/', 50, 1_000_000);
-    await source.put('/b/', 3);
-    await source.store(store, await source.delta(start + 1n, format));
-    const truth = await readTruth(source.endpoint);
-    const result = await restoreFrom({ container: store, dataDir: dir.in('data'), version: VERSION });
-    expect(result.plan.revision).toBe(start + 6n);
-    expect(result.proof.records).toBe(2 + 10_000 + 50 + 3);
-    await expectRestored(VERSION, dir.in('data'), truth);
-  },
-  120_000,
-);
+describe.each(APPLIERS)('%s applier', (applier) => {
+  test.each(['ebd', 'json'] as const)(
+    'two values of 1.5 MB, 10,000 operations and 50 MB in one transaction each (%s)',
+    async (format) => {
+      const source = await recorded(VERSION, dir.in('work'), { flags: WIDE });
+      const store = dir.in('store');
+      const start = await source.put('/a/', 3);
+      await source.full(store);
+      await putTogether(source, '/two/', 2, 1_500_000);
+      await putTogether(source, '/many/', 10_000, 30);
+      await putTogether(source, '/large/', 50, 1_000_000);
+      await source.put('/b/', 3);
+      await source.store(store, await source.delta(start + 1n, format));
+      const truth = await readTruth(source.endpoint);
+      const result = await restoreFrom({
+        applier,
+        container: store,
+        dataDir: dir.in('data'),
+        version: VERSION,
+      });
+      expect(result.plan.revision).toBe(start + 6n);
+      expect(result.proof.records).toBe(2 + 10_000 + 50 + 3);
+      await expectRestored(VERSION, dir.in('data'), truth);
+    },
+    120_000,
+  );
+});

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ETCD_VERSIONS, type EtcdVersion, releaseOf } from '../servers/binaries.js';
 import { startEtcd } from '../servers/etcd.js';
 import { removeTempDir, tempDir } from '../servers/process.js';
-import { fixture, restoreFrom } from './request.js';
+import { APPLIERS, fixture, restoreFrom } from './request.js';
 import { differencesFrom, sourceTruth } from './source-truth.js';
 
 let dir: string;
@@ -30,18 +30,22 @@ function fromOn(version: EtcdVersion): EtcdVersion[] {
   return ETCD_VERSIONS.slice(ETCD_VERSIONS.indexOf(version));
 }
 
-describe.each(SETS)('%s', (name) => {
+const RESTORES = SETS.flatMap((name) => APPLIERS.map((applier) => [name, applier] as const));
+
+describe.each(RESTORES)('%s, %s applier', (name, applier) => {
   test('hazard 6: a set with leased keys restores to its source, and its etcd and every newer one start from it', async () => {
     const version = releaseOf(name.slice(-3));
     const truth = await sourceTruth(name);
     const prefix = name.includes('prefixed') ? 'team/cluster-a/v2' : '';
     const dataDir = join(dir, 'data');
-    const result = await restoreFrom({ container: fixture(`${name}/store`), prefix, dataDir, version });
+    const container = fixture(`${name}/store`);
+    const result = await restoreFrom({ applier, container, prefix, dataDir, version });
     expect(result.plan.revision).toBe(truth.revision);
     expect(result.proof.liveKeys).toBe(truth.keys.size);
     expect((await readdir(dir)).sort()).toEqual(['data']);
     expect([...truth.keys.values()].some((facts) => /^\d+ \d+ \d+ [1-9]/.test(facts))).toBe(true);
-    for (const booted of fromOn(version)) {
+    // What differs between the two is not in the directory: one of them is enough for the other versions.
+    for (const booted of applier === 'native' ? fromOn(version) : [version]) {
       const copy = join(dir, booted);
       await cp(dataDir, copy, { recursive: true });
       const etcd = await startEtcd(booted, { dataDir: copy });

@@ -4,6 +4,10 @@ import { type RestoreRequest, type RestoreResult, restore } from '../../src/rest
 import { openStore } from '../../src/store/open-store.js';
 import { type EtcdVersion, etcdBinary } from '../servers/binaries.js';
 
+/** Both must give the same. */
+export const APPLIERS = ['native', 'embedded'] as const;
+export type ApplierName = (typeof APPLIERS)[number];
+
 export interface Heard {
   readonly warnings: string[];
   readonly infos: string[];

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ETCD_VERSIONS } from '../servers/binaries.js';
 import { Load } from '../servers/load.js';
 import { readTruth } from '../servers/truth.js';
-import { restoreFrom } from './request.js';
+import { APPLIERS, restoreFrom } from './request.js';
 import { expectRestored, recorded, testDir } from './set-up.js';
 
 const dir = testDir('round-trip');
@@ -25,8 +25,11 @@ test.each(ETCD_VERSIONS)('etcd %s', async (version) => {
     next = (await source.revision()) + 1n;
   }
   const truth = await readTruth(source.endpoint);
-  const result = await restoreFrom({ container: store, dataDir: dir.in('data'), version });
-  expect(result.plan.revision).toBe(truth.revision);
-  // The last delta is the Go tool's format, which lacks grants; leases that the source revoked are not in any backup.
-  await expectRestored(version, dir.in('data'), truth, { leases: false });
+  for (const applier of APPLIERS) {
+    const dataDir = dir.in(`data-${applier}`);
+    const result = await restoreFrom({ applier, container: store, dataDir, version });
+    expect(result.plan.revision).toBe(truth.revision);
+    // The last delta is the Go tool's format, which lacks grants; leases that the source revoked are not in any backup.
+    await expectRestored(version, dataDir, truth, { leases: false });
+  }
 });
