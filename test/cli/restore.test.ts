@@ -81,14 +81,12 @@ describe('restore', () => {
   test('an etcd that is missing, or older than the base, is named with what to do', async () => {
     const missing = await restore(
       ...from(fixture('gardener-lzw-etcd3.7/store')),
-      '--etcd-binary',
-      '/no/such/etcd',
+      ...['--applier', 'embedded', '--etcd-binary', '/no/such/etcd'],
     );
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('--etcd-binary') });
     const old = await restore(
       ...from(fixture('gardener-lzw-etcd3.7/store')),
-      '--etcd-binary',
-      etcdBinary('3.5.35'),
+      ...['--applier', 'embedded', '--etcd-binary', etcdBinary('3.5.35')],
     );
     expect(old).toMatchObject({ code: 1, stderr: expect.stringMatching(/etcd 3\.5\.35.*etcd 3\.7/s) });
     await expectOnly(dir.path);
