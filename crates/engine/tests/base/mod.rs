@@ -11,7 +11,7 @@ use engine::{AppendOptions, Appended, DeltaFiles, append};
 use etcd_data::leases::Lease;
 use etcd_data::member_dir::{Cluster, ClusterSpec};
 use etcd_data::{MvccOptions, RecordKey, Revision, Seat, mvcc_check};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use support::{Event, write_ebd};
 
@@ -93,14 +93,14 @@ fn fill(to: &mut Appender, name: &str, records: &[(Vec<u8>, Vec<u8>)]) {
 
 /// Deltas that are all there already.
 pub struct Given {
-    paths: std::vec::IntoIter<PathBuf>,
+    paths: VecDeque<PathBuf>,
     pub reached: Vec<i64>,
 }
 
 impl Given {
     pub fn new(paths: &[PathBuf]) -> Self {
         Self {
-            paths: paths.to_vec().into_iter(),
+            paths: VecDeque::from(paths.to_vec()),
             reached: Vec::new(),
         }
     }
@@ -108,7 +108,7 @@ impl Given {
 
 impl DeltaFiles for Given {
     fn next_file(&mut self) -> engine::Result<Option<PathBuf>> {
-        Ok(self.paths.next())
+        Ok(self.paths.pop_front())
     }
 
     fn reached(&mut self, revision: i64) {
