@@ -1,6 +1,6 @@
 /** What a verification found, in lines for people. */
 import { formatBytes, formatRate } from '../base/bytes.js';
-import type { ObjectVerdict, SetVerdict } from '../validator/verdict.js';
+import type { DeepVerdict, ObjectVerdict, SetVerdict } from '../validator/verdict.js';
 import { describePlan } from './describe-plan.js';
 
 type Told = Pick<
@@ -12,6 +12,13 @@ export function objectLines({ object, problems, ...verdict }: Told): string[] {
   if (problems.length > 0) return problems.map((problem) => `DAMAGED  ${object}: ${problem}`);
   const when = verdict.remembered ? `  (read ${time(verdict.checkedAtMs)}, unchanged since)` : '';
   return [`ok       ${object}  revision ${verdict.revision}, ${verdict.records} records${when}`];
+}
+
+export function deepLine({ base, later, deltas, outcome, detail, remembered }: DeepVerdict): string {
+  const sources = deltas === 0 ? base : `${base} and ${deltas} deltas`;
+  if (outcome === 'differs') return `DIFFERS  ${later}: ${sources} do not make it: ${detail}`;
+  if (outcome === 'not comparable') return `note: ${later} is not compared with ${base}: ${detail}`;
+  return `equal    ${later}: ${sources} make it${remembered ? '  (compared before)' : `, ${detail}`}`;
 }
 
 export function chainLines({ chain, gone }: SetVerdict): string[] {

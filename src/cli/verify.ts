@@ -13,7 +13,7 @@ import { verifyFile } from '../validator/verify-file.js';
 import { verifySet } from '../validator/verify-set.js';
 import { answerOnce } from './answer-once.js';
 import type { Command, CommandContext } from './command.js';
-import { chainLines, objectLines, totalsLine } from './describe-verdict.js';
+import { chainLines, deepLine, objectLines, totalsLine } from './describe-verdict.js';
 import { type OpenedStore, openConfiguredStore, whereToLook } from './store-access.js';
 import { type TrialReport, trialLine, trialRestore } from './trial-restore.js';
 
@@ -22,7 +22,7 @@ export const verifyCommand: Command = {
   description:
     'Verifies the named objects, or all of them and the chain that they make: digests, bbolt structure, mvcc records, ' +
     'HashKV, order of revisions, manifests. Objects that an earlier run found sound are not read again while name, ' +
-    'length, time and manifest stay the same; named ones always are. With --trial-restore a real etcd is started on the ' +
+    'length, time and manifest stay the same; named ones always are. With --deep each full is also held against the full before it and the deltas between them. With --trial-restore a real etcd is started on the ' +
     'newest state, in private, and asked. With --file: one snapshot file. Changes nothing in the store, but with --remember. Ctrl-C keeps what is done. Exit code 4 when something is wrong.',
   operands: '[NAME...]',
   flags: [storeFlags, verifyFlags, outputFlags, loggingFlags],
@@ -31,6 +31,9 @@ export const verifyCommand: Command = {
 
 async function verify(context: CommandContext): Promise<void> {
   const config = parseVerifyConfig(context.given);
+  if (config.deep && (config.file !== undefined || context.operands.length > 0)) {
+    throw new BackupError('USAGE', 'is about a whole store, not about single objects', { object: '--deep' });
+  }
   return config.file === undefined
     ? verifyStore(context, config)
     : verifyOneFile(context, config.file, config);
@@ -102,7 +105,11 @@ async function verifyObjects(
       onVerdict: (one) => {
         if (!json) for (const line of objectLines(one)) out.text(line);
       },
+      onCompared: (one) => {
+        if (!json) out.text(deepLine(one));
+      },
       onWarning: (text) => log.warn(text),
+      onRecords: (_, records) => progress.update('compare', records, undefined, 'events'),
       onProgress: (done, total) => progress.update('verify', done, total, 'bytes'),
     });
   } finally {
@@ -111,11 +118,16 @@ async function verifyObjects(
 }
 
 /** What is wrong first of all. */
-function damageOf({ objects, chain }: SetVerdict): BackupError | undefined {
+function damageOf({ objects, chain, deep }: SetVerdict): BackupError | undefined {
   const op = 'verify';
   const damaged = objects.filter(({ problems }) => problems.length > 0);
   if (damaged.length > 0) {
     return new BackupError('CORRUPT', `${damaged.length} of ${objects.length} objects are damaged`, { op });
+  }
+  const differing = deep.filter(({ outcome }) => outcome === 'differs').length;
+  if (differing > 0) {
+    const what = `${differing} of ${deep.length} fulls are not what base and deltas make`;
+    return new BackupError('MISMATCH', what, { op });
   }
   const { plan, problems = [] } = chain ?? {};
   if (plan?.kind === 'gap') return new BackupError('REVISION_GAP', 'the chain is not complete', { op });

@@ -25,6 +25,11 @@ export const verifyFlags = {
   again: bool('again', false, 'read everything, whatever is remembered'),
   maxAgeMs: duration('max-age', MAX_AGE_MS, 'a sound object is read again after this time', { min: 0 }),
   remember: bool('remember', false, 'remember sound objects in the store, too (below v2/verified/)'),
+  deep: bool(
+    'deep',
+    false,
+    'hold each full, record by record, against the full before it and the deltas between them',
+  ),
   trialRestore: bool(
     'trial-restore',
     false,
@@ -43,6 +48,7 @@ export interface VerifyConfig {
   readonly maxAgeMs: number;
   readonly remember: boolean;
   readonly maxVerifiers: number;
+  readonly deep: boolean;
   readonly trialRestore: boolean;
   readonly etcdBinary: string | undefined;
 }

@@ -164,6 +164,12 @@ export interface CompactedDb {
   packed: PackedDb
 }
 
+/**
+ * Compares a base and the .ebd files behind it with the database of a later full, record by record. REVISION_GAP when
+ * they do not reach its revision. Progress in records, over all passes. Own thread.
+ */
+export declare function compareWithLater(base: string, deltas: Array<string>, later: string, control: JobControl): Promise<LaterComparison>
+
 /** Verdict of the structural check. */
 export interface DbCheck {
   pages: number
@@ -325,6 +331,20 @@ export declare function identifyFile(path: string): Promise<string>
 
 /** Reads the small buckets and both ends of the `key` bucket. Own thread. */
 export declare function inspectDb(path: string, control: JobControl): Promise<DbInfo>
+
+/** What was compared; see `engine::Comparison`. */
+export interface LaterComparison {
+  /** Of the later full. */
+  revision: bigint
+  /** The higher of both compactions; -1 when there was none. */
+  compactRevision: bigint
+  /** Records that are equal. */
+  records: number
+  /** Main revision of the first record that differs. */
+  differsAt: bigint | null
+  /** A sentence about it. */
+  difference: string | null
+}
 
 /** A granted lease. */
 export interface LeaseGrant {

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { DeltaFeed, DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyFile, inspectDb, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaFeed, DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, compareWithLater, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyFile, inspectDb, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
 export { DeltaFeed }
 export { DeltaWriter }
 export { FileLock }
@@ -787,6 +787,7 @@ export { checkDb }
 export { checkMvcc }
 export { checkSnapshotFile }
 export { compactDb }
+export { compareWithLater }
 export { deltaLastEvent }
 export { digestRecords }
 export { errorCodes }

@@ -2,6 +2,7 @@
 export * from './apply.js';
 export type { NativeOptions } from './call.js';
 export * from './compact.js';
+export * from './compare.js';
 export * from './db.js';
 export * from './delta.js';
 export * from './files.js';

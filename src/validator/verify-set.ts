@@ -4,8 +4,6 @@
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { deriveAbort } from '../base/abort.js';
-import { Semaphore } from '../base/semaphore.js';
 import { BackupError } from '../errors.js';
 import { type Catalog, readCatalog } from '../pipeline/catalog.js';
 import { isMeant } from '../snapshot/name.js';
@@ -13,9 +11,10 @@ import type { StoredSnapshot } from '../snapshot/plan.js';
 import { compareRevisions } from '../snapshot/revision.js';
 import type { Store } from '../store/store.js';
 import { type Keeper, Memory } from './memory.js';
-import type { ObjectVerdict, SetVerdict, Totals } from './verdict.js';
+import { ObjectReader } from './object-reader.js';
+import type { DeepVerdict, ObjectVerdict, SetVerdict } from './verdict.js';
 import { type Answer, verifyChain } from './verify-chain.js';
-import { readThrough, recall, toRemember } from './verify-object.js';
+import { verifyDeep } from './verify-deep.js';
 
 export interface VerifySetOptions {
   /** As typed; empty for everything. What is named is read, remembered or not. */
@@ -23,6 +22,8 @@ export interface VerifySetOptions {
   readonly tempDir: string;
   /** Objects at a time. */
   readonly maxVerifiers: number;
+  /** Hold each full against the one before it and the deltas between them; of everything only. */
+  readonly deep: boolean;
   /** Read everything, whatever is remembered. */
   readonly again: boolean;
   /** How long a remembered result counts. */
@@ -33,15 +34,11 @@ export interface VerifySetOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onVerdict?: ((verdict: ObjectVerdict) => void) | undefined;
   readonly onWarning?: ((text: string) => void) | undefined;
+  readonly onCompared?: ((verdict: DeepVerdict) => void) | undefined;
+  /** Records that a comparison with this full has read. */
+  readonly onRecords?: ((later: string, records: number) => void) | undefined;
   readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
 }
-
-/** Each holds its plain database on disk while it is checked, and some 80 MB of memory. */
-const FULLS_AT_A_TIME = 2;
-/** Of objects and what they unpack to; a larger one goes alone. */
-const MAX_DISK_BYTES = 8 * 1024 ** 3;
-/** A full without a manifest does not say what it unpacks to. */
-const GUESSED_RATIO = 6;
 
 export async function verifySet(store: Store, options: VerifySetOptions): Promise<SetVerdict> {
   const catalog = await readCatalog(store, options);
@@ -66,20 +63,12 @@ export async function verifySet(store: Store, options: VerifySetOptions): Promis
 }
 
 class SetVerification {
-  readonly #startedMs = performance.now();
   readonly #store: Store;
   readonly #catalog: Catalog;
   readonly #workDir: string;
   readonly #memory: Memory;
   readonly #options: VerifySetOptions;
-  readonly #fulls = new Semaphore(FULLS_AT_A_TIME);
-  readonly #disk = new Semaphore(MAX_DISK_BYTES);
-  readonly #verdicts: ObjectVerdict[] = [];
-  readonly #gone: string[] = [];
-  /** Bytes of objects that are being read, by name, as far as they are. */
-  readonly #reading = new Map<string, number>();
-  #doneBytes = 0;
-  #totalBytes = 0;
+  readonly #reader: ObjectReader;
 
   constructor(store: Store, catalog: Catalog, workDir: string, memory: Memory, options: VerifySetOptions) {
     this.#store = store;
@@ -87,111 +76,43 @@ class SetVerification {
     this.#workDir = workDir;
     this.#memory = memory;
     this.#options = options;
+    this.#reader = new ObjectReader({ ...options, store, catalog, memory, workDir });
   }
 
   async run(chosen: readonly StoredSnapshot[]): Promise<SetVerdict> {
+    const reader = this.#reader;
+    const { names, answer } = this.#options;
+    let deep: readonly DeepVerdict[] = [];
     try {
-      const unread = this.#recall(chosen);
-      this.#totalBytes = unread.reduce((sum, { bytes }) => sum + bytes, 0);
-      await this.#readAll(unread);
+      reader.announce(chosen.filter((object) => this.#memory.object(object) === undefined));
+      if (this.#options.deep && names.length === 0) deep = await this.#compareFulls();
+      await reader.readAll(chosen.filter((object) => !this.#isDone(object)));
     } catch (error) {
       throw this.#interrupted(error, chosen.length);
     } finally {
       await this.#memory.close();
     }
-    const objects = this.#verdicts.sort(byRevision(chosen));
-    const { names, answer } = this.#options;
+    const objects = chosen
+      .map(({ name }) => reader.verdicts.get(name.text))
+      .filter((verdict) => verdict !== undefined);
     const chain = names.length > 0 ? undefined : await verifyChain(this.#catalog, objects, answer);
-    return { objects, gone: this.#gone, chain, deep: [], totals: this.#totals() };
+    return { objects, gone: reader.gone, chain, deep, totals: reader.totals() };
   }
 
-  #recall(chosen: readonly StoredSnapshot[]): StoredSnapshot[] {
-    return chosen.filter((object) => {
-      const known = recall(object, this.#memory);
-      if (known !== undefined) this.#tell(known);
-      return known === undefined;
-    });
+  #compareFulls(): Promise<DeepVerdict[]> {
+    const { signal, onCompared, onRecords } = this.#options;
+    const parts = { catalog: this.#catalog, reader: this.#reader, memory: this.#memory };
+    return verifyDeep({ ...parts, workDir: this.#workDir, signal, onCompared, onProgress: onRecords });
   }
 
-  /** In order, each of the workers taking the next; the first that fails stops the others. */
-  async #readAll(objects: readonly StoredSnapshot[]): Promise<void> {
-    const derived = deriveAbort(this.#options.signal);
-    const rest = objects.values();
-    const work = async () => {
-      for (const object of rest) await this.#readOne(object, derived.signal);
-    };
-    try {
-      const workers = Array.from({ length: this.#options.maxVerifiers }, () =>
-        work().catch((error: unknown) => {
-          derived.abort(error);
-          throw error;
-        }),
-      );
-      const failed = (await Promise.allSettled(workers)).find(({ status }) => status === 'rejected');
-      if (failed !== undefined) throw derived.signal.reason;
-    } finally {
-      derived.dispose();
-    }
-  }
-
-  async #readOne(object: StoredSnapshot, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const { text, kind } = object.name;
-    const releaseFull = kind === 'full' ? await this.#fulls.acquire(1, { signal }) : undefined;
-    try {
-      const verdict = await this.#disk.run(
-        diskBytes(object),
-        () =>
-          readThrough(this.#store, object, {
-            workDir: this.#workDir,
-            manifestUnread: this.#catalog.manifests.unread.has(text),
-            signal,
-            onProgress: (share) => this.#report(text, Math.round(object.bytes * share)),
-          }),
-        { signal },
-      );
-      if (verdict === undefined) this.#gone.push(text);
-      else {
-        const entry = toRemember(object, verdict);
-        if (entry !== undefined) await this.#memory.add(entry);
-        this.#tell(verdict);
-      }
-      this.#reading.delete(text);
-      this.#doneBytes += object.bytes;
-      this.#report();
-    } finally {
-      releaseFull?.();
-    }
-  }
-
-  #tell(verdict: ObjectVerdict): void {
-    this.#verdicts.push(verdict);
-    this.#options.onVerdict?.(verdict);
-  }
-
-  #report(name?: string, bytes = 0): void {
-    if (name !== undefined) this.#reading.set(name, bytes);
-    const reading = [...this.#reading.values()].reduce((sum, one) => sum + one, 0);
-    this.#options.onProgress?.(this.#doneBytes + reading, this.#totalBytes);
-  }
-
-  #totals(): Totals {
-    const sum = (verdicts: readonly ObjectVerdict[]) =>
-      verdicts.reduce((total, { bytes }) => total + bytes, 0);
-    const read = this.#verdicts.filter(({ remembered }) => !remembered);
-    return {
-      objects: this.#verdicts.length,
-      bytes: sum(this.#verdicts),
-      readObjects: read.length,
-      readBytes: sum(read),
-      elapsedMs: performance.now() - this.#startedMs,
-    };
+  #isDone(object: StoredSnapshot): boolean {
+    return this.#reader.gone.includes(object.name.text) || this.#reader.recall(object);
   }
 
   #interrupted(error: unknown, wanted: number): unknown {
     const { signal } = this.#options;
     if (signal?.aborted !== true) return error;
-    const done = this.#verdicts.length;
+    const done = this.#reader.verdicts.size;
     return new BackupError(
       'CANCELLED',
       `stopped (${String(signal.reason)}) after ${done} of ${wanted} objects`,
@@ -220,16 +141,6 @@ function choose({ objects }: Catalog, names: readonly string[]): StoredSnapshot[
     });
   });
   return [...new Set(chosen)];
-}
-
-function byRevision(chosen: readonly StoredSnapshot[]): (a: ObjectVerdict, b: ObjectVerdict) => number {
-  const places = new Map(chosen.map(({ name }, index) => [name.text, index]));
-  return (a, b) => (places.get(a.object) ?? 0) - (places.get(b.object) ?? 0);
-}
-
-function diskBytes({ name, bytes, manifest }: StoredSnapshot): number {
-  if (name.kind === 'delta') return bytes;
-  return bytes + (manifest?.plain?.bytes ?? bytes * (name.codec === 'none' ? 1 : GUESSED_RATIO));
 }
 
 /** A full temporary directory is the commonest failure, and has its own remedy. */

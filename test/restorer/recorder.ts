@@ -57,14 +57,18 @@ export class Recorder {
     return name;
   }
 
-  /** What happened from `from` to now. */
-  async delta(from: bigint, format: 'ebd' | 'json' = 'ebd'): Promise<RecordedDelta> {
+  /** What happened from `from` to now; `alter` makes something else of a response. */
+  async delta(
+    from: bigint,
+    format: 'ebd' | 'json' = 'ebd',
+    alter = (response: Buffer) => response,
+  ): Promise<RecordedDelta> {
     const to = await this.revision();
     const raw = join(this.dir, `delta-${this.secs}-${from}-${to}`);
     const writer = DeltaWriter.create(raw, header(from), 'zstd');
     const client = await EtcdClient.open(this.etcd.connection());
     const sink = {
-      onResponse: (response: Buffer, nowMs: number) => writer.pushResponse(response, nowMs),
+      onResponse: (response: Buffer, nowMs: number) => writer.pushResponse(alter(response), nowMs),
       dropPartial: () => writer.dropPartial(),
       isFull: () => false,
       drained: async () => undefined,

@@ -17,7 +17,7 @@ export interface OurSet {
 export interface OurSetOptions {
   readonly seed?: number;
   readonly steps?: number;
-  /** See `Load`. */
+  /** Compacts so many revisions behind before the second full is taken; 0 for never. */
   readonly compactBehind?: number;
   readonly flags?: Readonly<Record<string, string>>;
 }
@@ -28,7 +28,7 @@ export async function ourSet(version: EtcdVersion, options: OurSetOptions = {}):
   const etcd = await startEtcd(version);
   const endpoint = await etcd.open();
   try {
-    const load = new Load(endpoint, { seed, compactBehind, bigValues: false });
+    const load = new Load(endpoint, { seed, compactBehind: 0, bigValues: false });
     await load.run(steps);
     const take = async (once: string) =>
       (await Backup.start(etcd, place, { flags: { ...flags, once } })).ended;
@@ -37,6 +37,9 @@ export async function ourSet(version: EtcdVersion, options: OurSetOptions = {}):
       await load.run(steps);
       await take('delta');
     }
+    const compactAt = load.revision - BigInt(compactBehind);
+    if (compactBehind > 0 && compactAt > 0n)
+      await endpoint.kv.compact({ revision: String(compactAt), physical: true });
     // Nothing is written in between: the deltas reach the second full.
     await take('full');
     await load.run(steps);

@@ -67,7 +67,7 @@ export class VerifyPlace {
     };
     try {
       return await verifySet(metered, {
-        ...{ names: [], tempDir: join(this.dir, 'temp'), maxVerifiers: 4, again: false },
+        ...{ names: [], tempDir: join(this.dir, 'temp'), maxVerifiers: 4, again: false, deep: false },
         ...{ maxAgeMs: 3_600_000, keepers, onWarning: (text) => void this.warnings.push(text) },
         ...change,
       });

@@ -32,7 +32,7 @@ async function verify(names: readonly string[] = []): Promise<SetVerdict> {
     homeDir: dir,
   });
   const verdict = await verifySet(store, {
-    ...{ names, tempDir: join(dir, 'temp'), maxVerifiers: 3, again: false, maxAgeMs: 0 },
+    ...{ names, tempDir: join(dir, 'temp'), maxVerifiers: 3, again: false, deep: false, maxAgeMs: 0 },
     keepers: () => [],
   });
   expect(await readdir(join(dir, 'temp'))).toEqual([]);

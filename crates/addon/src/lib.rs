@@ -9,6 +9,7 @@
 
 mod apply;
 mod compact;
+mod compare;
 mod control;
 mod convert;
 mod db;

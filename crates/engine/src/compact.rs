@@ -25,7 +25,7 @@ use bbolt::Cancel;
 use etcd_data::Meta;
 use etcd_data::leases::Lease;
 use std::path::Path;
-use survivors::find;
+pub(crate) use survivors::{Survivors, find as find_survivors};
 
 /// Bound of the first pass's table: 1.4 million keys per scan.
 pub const TABLE_BYTES: usize = 48 << 20;
@@ -78,7 +78,7 @@ pub fn compact<P: AsRef<Path>>(
 ) -> Result<Compacted> {
     let source = source.open(cancel)?;
     check_revision(&source.meta, compaction.at)?;
-    let found = find(&source, compaction, cancel, progress)?;
+    let found = find_survivors(&source, compaction, cancel, progress)?;
     let mut places = found.places.iter().peekable();
     let beside = Beside {
         granted,

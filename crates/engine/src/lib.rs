@@ -5,12 +5,14 @@
 
 mod append;
 pub mod compact;
+pub mod compare;
 mod error;
 pub mod pack;
 mod source;
 
 pub use append::{AppendOptions, Appended, DeltaFiles, append};
 pub use compact::{Compacted, Compaction, compact};
+pub use compare::{Comparison, Difference, compare_with_later};
 pub use error::{Error, Result};
 pub use pack::{Packed, pack};
 pub use source::Source;

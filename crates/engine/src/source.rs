@@ -48,6 +48,11 @@ impl<'a, P: AsRef<Path>> Source<'a, P> {
 }
 
 impl<P: AsRef<Path>> OpenSource<'_, P> {
+    /// What the base alone holds.
+    pub fn base_revision(&self) -> i64 {
+        self.base_revision
+    }
+
     /// Hands every record to `take`, in bucket order. Returns the revision that the source ends with.
     pub fn for_each(
         &self,

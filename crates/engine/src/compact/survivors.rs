@@ -13,7 +13,8 @@ const MAX_PLACES: u64 = u32::MAX as u64;
 const PROGRESS_RECORDS: u64 = 4096;
 
 /// What the first pass has found.
-pub(super) struct Survivors {
+#[derive(Default)]
+pub(crate) struct Survivors {
     /// Survivors at or below C, ascending.
     pub places: Vec<u32>,
     /// First place above C: from there on everything stays.
@@ -26,7 +27,7 @@ pub(super) struct Survivors {
 }
 
 /// Reads the source once for each range of keys that fits into the table.
-pub(super) fn find<P: AsRef<Path>>(
+pub(crate) fn find<P: AsRef<Path>>(
     source: &OpenSource<'_, P>,
     compaction: &Compaction,
     cancel: &Cancel,
