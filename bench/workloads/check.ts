@@ -12,6 +12,7 @@ const run = promisify(execFile);
 export const check: Workload = {
   name: 'check',
   about: 'Every page and every record of a database is read and checked.',
+  timeShare: 2,
   prepare: ({ checkMib }) => agedMember(checkMib),
   async run(bench) {
     const { checkMib } = bench.size;

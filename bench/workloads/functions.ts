@@ -30,6 +30,7 @@ interface Timed {
 export const functions: Workload = {
   name: 'functions',
   about: 'Single functions, without the start of a process.',
+  timeShare: 1,
   run: async (bench) => [await deltaCodec(bench), await objects(bench), await upload(bench)],
 };
 

@@ -10,6 +10,7 @@ const MAX_RSS_BYTES = 150e6;
 export const get: Workload = {
   name: 'get',
   about: 'One key of the base is looked up in a store with a zstd full and its deltas, or in the full alone.',
+  timeShare: 1,
   prepare: ({ baseMib, events }) => backupSet(baseMib, events),
   async run(bench) {
     const { ours, decompressing } = bench.engines;

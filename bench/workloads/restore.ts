@@ -24,6 +24,7 @@ export const restore: Workload = {
   name: 'restore',
   about:
     'From a Local store to a data directory that an etcd can start from. The revision of the result is checked.',
+  timeShare: 8,
   prepare: ({ baseMib, events }) => gardenerSet(baseMib, events),
   async run(bench) {
     const { baseMib, events } = bench.size;

@@ -18,6 +18,7 @@ const LIMIT_BYTES = 256 * 1024 ** 2;
 export const series: Workload = {
   name: 'series',
   about: 'The same restore from one size to the next, and once in a cgroup of 256 MiB.',
+  timeShare: 4,
   async prepare(size) {
     for (const mib of size.seriesMib) await backupSet(mib, eventsOf(size, mib));
   },

@@ -6,6 +6,7 @@ import { type Bench, entry, race, ratioBar, type Workload } from './workload.js'
 export const verify: Workload = {
   name: 'verify',
   about: 'Digest, pages, records and the chain.',
+  timeShare: 2,
   prepare: ({ baseMib, events }) => backupSet(baseMib, events),
   async run(bench) {
     const set = await backupSet(bench.size.baseMib, bench.size.events);

@@ -9,6 +9,8 @@ import { ratios } from '../statistics.js';
 export interface Workload {
   readonly name: string;
   readonly about: string;
+  /** Of the time that a run is given (`--minutes`), in parts of the sum over all workloads that run. */
+  readonly timeShare: number;
   /** Makes its data sets, before anything is timed. */
   prepare?(size: Size): Promise<unknown>;
   run(bench: Bench): Promise<Section[]>;
