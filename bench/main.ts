@@ -52,7 +52,7 @@ async function runAll(options: Options, workloads: readonly Workload[], command:
   const skipped: Skipped[] = [];
   for (const [at, workload] of workloads.entries()) {
     const nowMs = performance.now();
-    const deadlineMs = nowMs + (endMs - nowMs) / (workloads.length - at);
+    const deadlineMs = nowMs + (endMs - nowMs) * shareOf(workloads.slice(at));
     const outcome = await runOne(options, workload, deadlineMs);
     for (const section of outcome.sections) {
       process.stdout.write(`\n${sectionMarkdown(section)}\n`);
@@ -62,6 +62,11 @@ async function runAll(options: Options, workloads: readonly Workload[], command:
   }
   const tookMs = performance.now() - startedMs;
   return { version: 1, startedAt, tookMs, command, size: options.size.name, machine, sections, skipped };
+}
+
+/** Of the first of them in the time that is left. */
+function shareOf(rest: readonly Workload[]): number {
+  return (rest[0]?.timeShare ?? 0) / rest.reduce((sum, { timeShare }) => sum + timeShare, 0);
 }
 
 async function runOne(
@@ -75,7 +80,9 @@ async function runOne(
   try {
     const { size, rounds } = options;
     const bench = { size, rounds, engines: enginesOf(options), workDir, deadlineMs };
-    return { sections: await workload.run(bench), skipped: [] };
+    const { name, about } = workload;
+    const outcomes = await workload.run(bench);
+    return { sections: outcomes.map((each) => ({ ...each, workload: name, about })), skipped: [] };
   } catch (error) {
     const reason = (error as Error).stack ?? String(error);
     process.stderr.write(`bench: ${workload.name} failed: ${reason}\n`);

@@ -43,6 +43,8 @@ export interface Section {
   /** Of the workload it belongs to. */
   readonly workload: string;
   readonly title: string;
+  /** What is done, in a sentence. */
+  readonly about: string;
   /** What the input was: sizes, seed, how it was made. */
   readonly input: string;
   readonly rateUnit?: string;

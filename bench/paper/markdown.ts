@@ -30,7 +30,15 @@ export function markdown(results: Results): string {
     .concat('\n');
 }
 
-export function sectionMarkdown({ title, input, contestants, skipped, rateUnit, bars }: Section): string {
+export function sectionMarkdown({
+  title,
+  about,
+  input,
+  contestants,
+  skipped,
+  rateUnit,
+  bars,
+}: Section): string {
   const heads = [
     '',
     'wall, median (min-max)',
@@ -57,7 +65,7 @@ export function sectionMarkdown({ title, input, contestants, skipped, rateUnit, 
   const table = contestants.length === 0 ? '' : [row(heads), row(heads.map(() => '---')), ...rows].join('\n');
   return [
     `## ${title}`,
-    `${input}.`,
+    `${about} Input: ${input}.`,
     table,
     ...skipped.map(skippedMarkdown),
     bars.length === 0 ? '' : barsMarkdown(bars),

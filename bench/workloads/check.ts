@@ -4,8 +4,8 @@ import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { formatBytes } from '../../src/base/bytes.js';
 import { agedMember, dbOf, packedMember } from '../datasets/member.js';
-import type { Section } from '../results.js';
-import { type Bench, entry, race, ratioBar, type Workload } from './workload.js';
+
+import { type Bench, entry, type Outcome, race, ratioBar, type Workload } from './workload.js';
 
 const run = promisify(execFile);
 
@@ -16,7 +16,7 @@ export const check: Workload = {
   prepare: ({ checkMib }) => agedMember(checkMib),
   async run(bench) {
     const { checkMib } = bench.size;
-    const sections: Section[] = [];
+    const sections: Outcome[] = [];
     for (const [shape, member] of [
       ['packed', await packedMember(checkMib)],
       ['aged', await agedMember(checkMib)],
@@ -28,7 +28,7 @@ export const check: Workload = {
   },
 };
 
-async function section(bench: Bench, shape: string, state: 'warm' | 'cold', db: string): Promise<Section> {
+async function section(bench: Bench, shape: string, state: 'warm' | 'cold', db: string): Promise<Outcome> {
   const { ours, etcdutl, bbolt, reading } = bench.engines;
   const before = state === 'warm' ? () => warm(db) : () => forget(db);
   const raced = await race(bench, [
@@ -50,7 +50,6 @@ async function section(bench: Bench, shape: string, state: 'warm' | 'cold', db: 
         });
   const made = shape === 'packed' ? 'written in one go' : 'compacted and overwritten by an etcd';
   return {
-    workload: check.name,
     title: `Check, ${shape}, ${state}`,
     input: `${formatBytes((await stat(db)).size)}, ${made} (seeds 1 and 3), ${state} page cache`,
     ...raced,

@@ -11,6 +11,7 @@ const MAX_RSS_BYTES = 120e6;
 export const full: Workload = {
   name: 'full',
   about: 'A full snapshot of a running etcd: streamed, checked, compressed, stored.',
+  timeShare: 3,
   prepare: ({ baseMib }) => packedMember(baseMib),
   async run(bench) {
     const { ours, etcdctl, copying } = bench.engines;
@@ -35,7 +36,7 @@ export const full: Workload = {
         ...memoryBar('peak memory of a full', raced.contestants, ours.name, MAX_RSS_BYTES),
       ];
       const input = `${bench.size.baseMib} MiB of records (seed 1) in an etcd ${PEER_VERSION}`;
-      return [{ workload: full.name, title: 'Full snapshot', input, ...raced, bars }];
+      return [{ title: 'Full snapshot', input, ...raced, bars }];
     } finally {
       await etcd.destroy();
     }

@@ -11,8 +11,8 @@ import { formatName, parseName } from '../../src/snapshot/name.js';
 import { openStore } from '../../src/store/open-store.js';
 import { Random } from '../../test/servers/random.js';
 import { DELTA_VALUE_BYTES, openDelta, watchResponses, writeOneDelta } from '../datasets/deltas.js';
-import type { Bar, Contestant, Role, Run, Section } from '../results.js';
-import type { Bench, Workload } from './workload.js';
+import type { Bar, Contestant, Role, Run } from '../results.js';
+import type { Bench, Outcome, Workload } from './workload.js';
 
 const ITERATIONS = 5;
 const DELTAS_PER_FULL = 500;
@@ -34,7 +34,7 @@ export const functions: Workload = {
   run: async (bench) => [await deltaCodec(bench), await objects(bench), await upload(bench)],
 };
 
-async function deltaCodec({ workDir, size }: Bench): Promise<Section> {
+async function deltaCodec({ workDir, size }: Bench): Promise<Outcome> {
   const events = size.functionEvents;
   const ebd = join(workDir, 'x.ebd');
   const json = join(workDir, 'x.json');
@@ -58,7 +58,6 @@ async function deltaCodec({ workDir, size }: Bench): Promise<Section> {
   ]);
   const sizes = `${formatBytes((await stat(ebd)).size)} as .ebd, ${formatBytes((await stat(json)).size)} as JSON`;
   return {
-    workload: functions.name,
     title: 'Delta codec',
     input: `${events} puts with values of ${DELTA_VALUE_BYTES} bytes (seed 7), ${sizes}`,
     rateUnit: 'events/s',
@@ -71,7 +70,7 @@ async function deltaCodec({ workDir, size }: Bench): Promise<Section> {
   };
 }
 
-async function objects({ workDir, size: { listedObjects } }: Bench): Promise<Section> {
+async function objects({ workDir, size: { listedObjects } }: Bench): Promise<Outcome> {
   const container = join(workDir, 'many');
   await mkdir(join(container, 'v2'), { recursive: true });
   const names = chainNames(listedObjects);
@@ -96,7 +95,6 @@ async function objects({ workDir, size: { listedObjects } }: Bench): Promise<Sec
   ]);
   const input = `${listedObjects} objects, a full before each ${DELTAS_PER_FULL} deltas`;
   return {
-    workload: functions.name,
     title: 'Listing and planning',
     input,
     rateUnit: 'objects/s',
@@ -106,7 +104,7 @@ async function objects({ workDir, size: { listedObjects } }: Bench): Promise<Sec
   };
 }
 
-async function upload({ workDir }: Bench): Promise<Section> {
+async function upload({ workDir }: Bench): Promise<Outcome> {
   const path = join(workDir, 'upload');
   await writeFile(path, new Random(11).bytes(UPLOAD_BYTES));
   const { bytes, sha256 } = await hashFile(path);
@@ -129,7 +127,6 @@ async function upload({ workDir }: Bench): Promise<Section> {
   ]);
   const input = `one file of ${formatBytes(bytes)} (seed 11), digested and synced`;
   return {
-    workload: functions.name,
     title: 'Upload',
     input,
     rateUnit: 'bytes/s',

@@ -34,6 +34,6 @@ export const get: Workload = {
       ...memoryBar('peak memory of a get', raced.contestants, ours.name, MAX_RSS_BYTES),
     ];
     const input = `${set.text} of ${DELTA_VALUE_BYTES} bytes`;
-    return [{ workload: get.name, title: 'Get of one key', input, ...raced, bars }];
+    return [{ title: 'Get of one key', input, ...raced, bars }];
   },
 };

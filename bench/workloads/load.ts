@@ -21,6 +21,7 @@ const MAX_RSS_BYTES = 150e6;
 export const load: Workload = {
   name: 'load',
   about: 'How many puts an etcd takes while it is backed up, and whether every one of them is in the backup.',
+  timeShare: 4,
   async run(bench) {
     const { ours, etcdctl } = bench.engines;
     const alone: Entry = { name: 'nobody watches', role: 'floor', run: () => oneRound(undefined, bench) };
@@ -40,9 +41,7 @@ export const load: Workload = {
       ...memoryBar('peak memory of the agent', raced.contestants, ours.name, MAX_RSS_BYTES),
     ];
     const input = `puts of 512 bytes to 100,000 keys (seed 1), 100 in flight, ${bench.size.loadSeconds} s, an etcd ${PEER_VERSION} that does not fsync`;
-    return [
-      { workload: load.name, title: 'Puts beside a watcher', input, rateUnit: 'puts/s', ...raced, bars },
-    ];
+    return [{ title: 'Puts beside a watcher', input, rateUnit: 'puts/s', ...raced, bars }];
   },
 };
 

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { inspectDb } from '../../src/native/index.js';
 import { type BackupSet, backupSet, gardenerSet } from '../datasets/store.js';
 import type { Engine, StoreSet } from '../engines/engine.js';
-import type { Section, Skipped } from '../results.js';
+import type { Skipped } from '../results.js';
 import {
   type Bench,
   type Entry,
   type EntryOptions,
   entry,
   memoryBar,
+  type Outcome,
   race,
   ratioBar,
   type Workload,
@@ -33,7 +34,7 @@ export const restore: Workload = {
   },
 };
 
-async function grown(bench: Bench, set: BackupSet): Promise<Section> {
+async function grown(bench: Bench, set: BackupSet): Promise<Outcome> {
   const { ours, embedded, goTool, copying, digesting } = bench.engines;
   const theirs = await gardenerSet(bench.size.baseMib, bench.size.events);
   const goFormat = 'etcdbr, from gzip and JSON';
@@ -51,7 +52,6 @@ async function grown(bench: Bench, set: BackupSet): Promise<Section> {
   const bar = (text: string, name: string, peers: readonly string[], atMost: number) =>
     ratioBar(text, contestants, { ours: name, theirs: peers, atMost });
   return {
-    workload: restore.name,
     title: 'Restore of base and deltas',
     input: set.text,
     ...raced,
@@ -65,7 +65,7 @@ async function grown(bench: Bench, set: BackupSet): Promise<Section> {
   };
 }
 
-async function baseAlone(bench: Bench, set: BackupSet): Promise<Section> {
+async function baseAlone(bench: Bench, set: BackupSet): Promise<Outcome> {
   const { ours, etcdutl, copying } = bench.engines;
   const task = (name: string) => ({
     verb: 'restore-base' as const,
@@ -80,7 +80,7 @@ async function baseAlone(bench: Bench, set: BackupSet): Promise<Section> {
     entry(copying, { verb: 'copy', file: set.snapshot, to: join(bench.workDir, 'copy') }),
   ]);
   const input = `${set.text}; ours from the .zst, etcdutl from the plain file`;
-  return { workload: restore.name, title: 'Restore of the base alone', input, ...raced, bars: [] };
+  return { title: 'Restore of the base alone', input, ...raced, bars: [] };
 }
 
 /** An entry that restores into a directory of its own below the work directory. */

@@ -5,10 +5,10 @@ import { formatBytes } from '../../src/base/bytes.js';
 import { backupSet } from '../datasets/store.js';
 import { LimitedGroup } from '../memory-limit.js';
 import type { Size } from '../options.js';
-import type { Bar, Contestant, Section, Skipped } from '../results.js';
+import type { Bar, Contestant, Skipped } from '../results.js';
 import { median } from '../statistics.js';
 import { restoring } from './restore.js';
-import { type Bench, type Entry, entry, race, type Workload } from './workload.js';
+import { type Bench, type Entry, entry, type Outcome, race, type Workload } from './workload.js';
 
 const MAX_RSS_BYTES = 200e6;
 const MAX_RSS_GROWTH_BYTES = 10e6;
@@ -27,7 +27,7 @@ export const series: Workload = {
   },
 };
 
-async function sizes(bench: Bench): Promise<Section> {
+async function sizes(bench: Bench): Promise<Outcome> {
   const { ours, copying } = bench.engines;
   const entries: (Entry | Skipped)[] = [];
   for (const mib of bench.size.seriesMib) {
@@ -40,7 +40,6 @@ async function sizes(bench: Bench): Promise<Section> {
   }
   const raced = await race(bench, entries);
   return {
-    workload: series.name,
     title: 'Restores of growing size',
     input: `bases from seed 1 with ${Math.round(bench.size.eventsPerMib)} events for each MiB from seed 2`,
     ...raced,
@@ -80,7 +79,7 @@ export function growthBars(contestants: readonly Contestant[]): Bar[] {
   ];
 }
 
-async function limited(bench: Bench): Promise<Section> {
+async function limited(bench: Bench): Promise<Outcome> {
   const { ours } = bench.engines;
   const mib = Math.max(...bench.size.seriesMib);
   const set = await backupSet(mib, eventsOf(bench.size, mib));
@@ -97,7 +96,6 @@ async function limited(bench: Bench): Promise<Section> {
           });
     const raced = await race(bench, [only]);
     return {
-      workload: series.name,
       title: 'Restore under a memory limit',
       input: set.text,
       ...raced,

@@ -1,7 +1,7 @@
 /** Verification of one snapshot file, and of a store with all that it holds. */
 import { backupSet } from '../datasets/store.js';
-import type { Section } from '../results.js';
-import { type Bench, entry, race, ratioBar, type Workload } from './workload.js';
+
+import { type Bench, entry, type Outcome, race, ratioBar, type Workload } from './workload.js';
 
 export const verify: Workload = {
   name: 'verify',
@@ -16,7 +16,7 @@ export const verify: Workload = {
 
 type Set = Awaited<ReturnType<typeof backupSet>>;
 
-async function file(bench: Bench, { snapshot, text }: Set): Promise<Section> {
+async function file(bench: Bench, { snapshot, text }: Set): Promise<Outcome> {
   const { ours, etcdutl, digesting } = bench.engines;
   const raced = await race(bench, [
     entry(ours, { verb: 'verify', snapshot }),
@@ -29,7 +29,6 @@ async function file(bench: Bench, { snapshot, text }: Set): Promise<Section> {
     atMost: 1.3,
   });
   return {
-    workload: verify.name,
     title: 'Verify of a snapshot file',
     input: `${text}: its base`,
     ...raced,
@@ -37,7 +36,7 @@ async function file(bench: Bench, { snapshot, text }: Set): Promise<Section> {
   };
 }
 
-async function store(bench: Bench, { ours: set, packedFull, text }: Set): Promise<Section> {
+async function store(bench: Bench, { ours: set, packedFull, text }: Set): Promise<Outcome> {
   const { ours, decompressing } = bench.engines;
   const raced = await race(bench, [
     entry(ours, { verb: 'verify-store', set }),
@@ -47,5 +46,5 @@ async function store(bench: Bench, { ours: set, packedFull, text }: Set): Promis
       { name: 'decompression of the full alone' },
     ),
   ]);
-  return { workload: verify.name, title: 'Verify of a store', input: text, ...raced, bars: [] };
+  return { title: 'Verify of a store', input: text, ...raced, bars: [] };
 }

@@ -13,8 +13,10 @@ export interface Workload {
   readonly timeShare: number;
   /** Makes its data sets, before anything is timed. */
   prepare?(size: Size): Promise<unknown>;
-  run(bench: Bench): Promise<Section[]>;
+  run(bench: Bench): Promise<Outcome[]>;
 }
+
+export type Outcome = Omit<Section, 'workload' | 'about'>;
 
 export interface Engines {
   readonly ours: Engine;

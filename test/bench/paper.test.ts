@@ -10,6 +10,7 @@ import { removeTempDir, tempDir } from '../servers/process.js';
 const section: Section = {
   workload: 'restore',
   title: 'Restore of base & deltas',
+  about: 'From a store to a data directory.',
   input: 'base of 16 MiB (seed 1)',
   contestants: [
     {
