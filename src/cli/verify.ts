@@ -1,5 +1,6 @@
 /** `verify`: objects of a store and their chain, or one file. */
 import { stat } from 'node:fs/promises';
+import { dataDirFlags, parseDataDirConfig } from '../config/data-dir.js';
 import { loggingFlags } from '../config/logging.js';
 import { outputFlags, parseOutput } from '../config/output.js';
 import { storeFlags } from '../config/store.js';
@@ -16,20 +17,26 @@ import type { Command, CommandContext } from './command.js';
 import { chainLines, deepLine, objectLines, totalsLine } from './describe-verdict.js';
 import { type OpenedStore, openConfiguredStore, whereToLook } from './store-access.js';
 import { type TrialReport, trialLine, trialRestore } from './trial-restore.js';
+import { verifyDataDirCommand } from './verify-data-dir.js';
 
 export const verifyCommand: Command = {
   name: 'verify',
   description:
     'Verifies the named objects, or all of them and the chain that they make: digests, bbolt structure, mvcc records, ' +
     'HashKV, order of revisions, manifests. Objects that an earlier run found sound are not read again while name, ' +
-    'length, time and manifest stay the same; named ones always are. With --deep each full is also held against the full before it and the deltas between them. With --trial-restore a real etcd is started on the ' +
-    'newest state, in private, and asked. With --file: one snapshot file. Changes nothing in the store, but with --remember. Ctrl-C keeps what is done. Exit code 4 when something is wrong.',
+    'length, time and manifest stay the same; named ones always are. With --deep each full is also held against the full ' +
+    'before it and the deltas between them. With --trial-restore a real etcd is started on the ' +
+    'newest state, in private, and asked. With --file: one snapshot file. With --data-dir: the data directory of a ' +
+    'stopped etcd, compared with the store that is named, if any. Changes nothing in the store, but with --remember. ' +
+    'Ctrl-C keeps what is done. Exit code 4 when something is wrong.',
   operands: '[NAME...]',
-  flags: [storeFlags, verifyFlags, outputFlags, loggingFlags],
+  flags: [storeFlags, verifyFlags, dataDirFlags, outputFlags, loggingFlags],
   run: verify,
 };
 
 async function verify(context: CommandContext): Promise<void> {
+  const dataDir = parseDataDirConfig(context.given);
+  if (dataDir !== undefined) return verifyDataDirCommand(context, dataDir);
   const config = parseVerifyConfig(context.given);
   if (config.deep && (config.file !== undefined || context.operands.length > 0)) {
     throw new BackupError('USAGE', 'is about a whole store, not about single objects', { object: '--deep' });

@@ -35,7 +35,11 @@ export const verifyFlags = {
     false,
     'restore the newest state into the temporary directory, start an etcd on it, ask it, and remove it',
   ),
-  etcdBinary: text('etcd-binary', '', 'etcd for --trial-restore (default: etcd in PATH)'),
+  etcdBinary: text(
+    'etcd-binary',
+    '',
+    'etcd for --trial-restore (default: etcd in PATH); for --data-dir, where only a replay in a temporary copy tells',
+  ),
   maxVerifiers: integer('max-verifiers', 4, 'objects verified at a time', { min: 1, max: 64 }),
 } as const;
 

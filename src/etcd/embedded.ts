@@ -197,13 +197,17 @@ export class EmbeddedEtcd {
     }
   }
 
-  /** A linearizable read: answered when there is a leader that has committed something. */
+  /**
+   * A linearizable read: answered when there is a leader that has committed something, and all before is applied. Also
+   * when it is refused for want of a user: etcd looks at that last.
+   */
   async #serves(endpoint: EtcdEndpoint): Promise<boolean> {
     try {
       await endpoint.getAt(Buffer.from([0]), 0n, { timeoutMs: READY_CALL_MS });
       return true;
     } catch (error) {
       if (isBackupError(error, 'UNAVAILABLE') || isBackupError(error, 'TIMEOUT')) return false;
+      if (isBackupError(error, 'PERMISSION')) return true;
       throw error;
     }
   }

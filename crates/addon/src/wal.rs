@@ -19,6 +19,8 @@ pub struct WalRequest {
     pub applied: BigInt,
     /// Its term; null before 3.5.
     pub applied_term: Option<BigInt>,
+    /// The database's.
+    pub revision: BigInt,
     /// Auth is on or an alarm is raised: writes behind the database may be refused.
     pub guarded: bool,
     /// Of etcd 3; null when it is not known.
@@ -69,10 +71,12 @@ pub struct WalSurvey {
     /// The raft snapshot that etcd begins with; 0 is none.
     pub snapshot_index: BigInt,
     pub snapshot_term: BigInt,
+    /// Whether a restore wrote the log's beginning; null when that is gone.
+    pub begun_by_restore: Option<bool>,
     pub snap_file: Option<String>,
     /// Set when etcd takes this file in place of the database.
     pub snap_db: Option<String>,
-    /// By the newest raft snapshot that names them; null in logs of 3.4.
+    /// By the newest raft snapshot that names them.
     pub conf_members: Option<u32>,
     pub last_index: BigInt,
     pub last_term: BigInt,
@@ -94,6 +98,7 @@ pub fn survey_wal<'env>(
     let options = SurveyOptions {
         applied: request.applied.get_u64().1,
         applied_term: request.applied_term.map(|term| term.get_u64().1),
+        revision: request.revision.get_i64().0,
         guarded: request.guarded,
         minor: request.minor,
     };
@@ -145,6 +150,7 @@ fn plain(found: Survey) -> WalSurvey {
         commit: found.state.map(|state| BigInt::from(state.commit)),
         snapshot_index: found.start.index.into(),
         snapshot_term: found.start.term.into(),
+        begun_by_restore: found.begun_by_restore,
         snap_file: found.snap_file,
         snap_db: found.snap_db,
         conf_members: found.conf_state.as_ref().map(|conf| members(conf) as u32),

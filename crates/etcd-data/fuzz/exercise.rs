@@ -58,6 +58,7 @@ fn survey_as(wal_dir: &Path, snap_dir: &Path, minor: Option<u32>) -> Option<WalS
     let options = SurveyOptions {
         applied: 3,
         applied_term: Some(1),
+        revision: 3,
         guarded: false,
         minor,
     };

@@ -9,80 +9,11 @@
 mod fixture;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use bbolt::{Cancel, Db};
-use etcd_data::wal::{SurveyOptions, WalSurvey, repair, survey};
+use etcd_data::wal::SurveyOptions;
 use fixture::ETCD_SETS;
-use fixture::wal::{CLUSTER, MEMBER, WalBuilder, put_request, snap_file, unpack_member};
-
-struct Case {
-    dir: tempfile::TempDir,
-    wal: WalBuilder,
-    options: SurveyOptions,
-}
-
-impl Case {
-    /// Three files; the database has applied up to 8 of 12 entries; a raft snapshot at 5.
-    fn new() -> Self {
-        let mut wal = WalBuilder::new();
-        (1..=4).for_each(|index| wal.put(index, 1));
-        wal.state(1, 4);
-        wal.next_file(5);
-        (5..=8).for_each(|index| wal.put(index, 2));
-        wal.state(2, 8);
-        wal.snapshot(5, 2);
-        wal.next_file(9);
-        (9..=12).for_each(|index| wal.put(index, 2));
-        wal.state(2, 10);
-        let case = Case {
-            dir: tempfile::tempdir().unwrap(),
-            wal,
-            options: SurveyOptions {
-                applied: 8,
-                applied_term: Some(2),
-                ..SurveyOptions::default()
-            },
-        };
-        case.write();
-        fs::write(case.snap(), snap_file(5, 2)).unwrap();
-        case
-    }
-
-    fn write(&self) {
-        self.wal.write(self.dir.path());
-    }
-
-    fn snap(&self) -> PathBuf {
-        let name = "0000000000000002-0000000000000005.snap";
-        self.dir.path().join("snap").join(name)
-    }
-
-    fn file(&self, sequence: usize) -> PathBuf {
-        let (index, _) = self.wal.files[sequence];
-        let name = format!("{sequence:016x}-{index:016x}.wal");
-        self.dir.path().join("wal").join(name)
-    }
-
-    fn edit(&self, sequence: usize, change: impl FnOnce(&mut Vec<u8>)) {
-        let mut bytes = fs::read(self.file(sequence)).unwrap();
-        change(&mut bytes);
-        fs::write(self.file(sequence), bytes).unwrap();
-    }
-
-    fn survey(&self) -> WalSurvey {
-        survey_of(self.dir.path(), &self.options)
-    }
-
-    fn problem(&self) -> String {
-        self.survey().problems.join("; ")
-    }
-}
-
-fn survey_of(member: &Path, options: &SurveyOptions) -> WalSurvey {
-    let (wal, snap) = (member.join("wal"), member.join("snap"));
-    survey(&wal, &snap, options, &Cancel::never()).unwrap()
-}
+use fixture::wal::{CLUSTER, Case, MEMBER, WalBuilder, put_request, survey_of, unpack_member};
 
 #[test]
 fn a_sound_log_is_read_from_its_snapshot() {
@@ -117,6 +48,7 @@ fn the_logs_of_stopped_etcds_are_sound() {
         let options = SurveyOptions {
             applied: info.consistent_index.unwrap(),
             applied_term: info.term,
+            revision: info.revision,
             guarded: true,
             minor: set
                 .strip_prefix("etcd-3.")
@@ -146,101 +78,6 @@ fn an_overwritten_tail_counts_once() {
         (found.last_index, found.last_term, found.beyond.entries),
         (11, 3, 3)
     );
-}
-
-#[test]
-fn a_changed_byte_in_any_file_is_damage() {
-    for sequence in 0..3 {
-        let case = Case::new();
-        // In the first entry: behind crc and metadata.
-        case.edit(sequence, |bytes| bytes[80] ^= 1);
-        let problem = case.problem();
-        assert!(
-            problem.contains("crc is wrong") || problem.contains("is no record"),
-            "{problem}"
-        );
-        assert!(problem.contains(&format!("{sequence:016x}-")), "{problem}");
-    }
-}
-
-#[test]
-fn a_file_cut_short_is_torn_only_when_it_is_the_last() {
-    let case = Case::new();
-    let used = case.wal.offset();
-    case.edit(2, |bytes| bytes.truncate(used - 30));
-    let found = case.survey();
-    assert_eq!(found.problems, [""; 0]);
-    assert!(found.torn.unwrap().in_last_file);
-
-    let case = Case::new();
-    let used = case.wal.files[1].1.len();
-    case.edit(1, |bytes| bytes.truncate(used - 5));
-    let found = case.survey();
-    assert_eq!(found.torn, None);
-    assert!(
-        found.problems[0].contains("not the last file"),
-        "{:?}",
-        found.problems
-    );
-}
-
-#[test]
-fn an_unwritten_sector_is_torn_and_half_a_sector_is_damage() {
-    let mut case = Case::new();
-    let at = case.wal.offset();
-    case.wal.entry(13, 2, &put_request(3000));
-    case.write();
-    let sector = (at + 1024).next_multiple_of(512);
-    case.edit(2, |bytes| bytes[sector..sector + 512].fill(0));
-    let torn = case.survey().torn.unwrap();
-    assert_eq!(torn.offset as usize, at);
-
-    case.write();
-    case.edit(2, |bytes| bytes[sector..sector + 511].fill(0));
-    assert_eq!(case.survey().torn, None);
-    assert!(case.problem().contains("crc is wrong"));
-}
-
-#[test]
-fn repair_cuts_the_tail_and_keeps_a_copy_of_every_try() {
-    let mut case = Case::new();
-    let at = case.wal.offset();
-    case.wal.put(13, 2);
-    case.write();
-    let wal_dir = case.dir.path().join("wal");
-    assert_eq!(repair(&wal_dir, None).unwrap(), None, "nothing is torn");
-    for number in 1..=2 {
-        case.edit(2, |bytes| {
-            bytes.truncate(at);
-            bytes.extend_from_slice(&[0x40, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3]);
-        });
-        let broken = fs::read(case.file(2)).unwrap();
-        let repaired = repair(&wal_dir, None).unwrap().unwrap();
-        assert_eq!((repaired.kept_bytes as usize, repaired.cut_bytes), (at, 11));
-        assert_eq!(fs::read(&repaired.broken_copy).unwrap(), broken);
-        let name = repaired.broken_copy.to_string_lossy().into_owned();
-        assert!(
-            name.ends_with(if number == 1 {
-                ".wal.broken"
-            } else {
-                ".wal.broken-2"
-            }),
-            "{name}"
-        );
-        let found = case.survey();
-        assert_eq!((found.torn, found.last_index), (None, 12));
-        assert_eq!(found.warnings.len(), number, "{:?}", found.warnings);
-    }
-}
-
-#[test]
-fn damage_is_never_repaired() {
-    let case = Case::new();
-    case.edit(2, |bytes| bytes[80] ^= 1);
-    let before = fs::read(case.file(2)).unwrap();
-    let error = repair(&case.dir.path().join("wal"), None).unwrap_err();
-    assert_eq!(error.code(), "CHECKSUM");
-    assert_eq!(fs::read(case.file(2)).unwrap(), before);
 }
 
 #[test]
@@ -332,6 +169,33 @@ fn a_database_of_another_history_is_called_so() {
     case.options.applied_term = Some(7);
     let problem = case.problem();
     assert!(problem.contains("different histories"), "{problem}");
+}
+
+#[test]
+fn hazard_29_a_restored_database_beside_an_old_log_is_called_so() {
+    let mut case = Case::new();
+    fs::remove_file(case.snap()).unwrap();
+    case.options = SurveyOptions {
+        applied: 1,
+        applied_term: Some(1),
+        revision: 500,
+        ..SurveyOptions::default()
+    };
+    let problem = case.problem();
+    assert!(
+        problem.contains("not the one that the restore wrote"),
+        "{problem}"
+    );
+
+    let mut own = WalBuilder::new();
+    own.record(2, b"\x08\x01\x10\x01\x18\x01\x22\x00");
+    own.state(1, 1);
+    own.snapshot(1, 1);
+    own.put(2, 2);
+    case.wal = own;
+    case.write();
+    assert_eq!(case.problem(), "");
+    assert_eq!(case.survey().begun_by_restore, Some(true));
 }
 
 #[test]

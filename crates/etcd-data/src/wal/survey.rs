@@ -21,6 +21,8 @@ pub struct SurveyOptions {
     pub applied: u64,
     /// Term of that entry as the database has it; not before 3.5.
     pub applied_term: Option<u64>,
+    /// The database's revision. An entry makes one at most: more of them than entries come from a restore.
+    pub revision: i64,
     /// Auth is on or an alarm is raised: any write behind the database may be refused.
     pub guarded: bool,
     /// Minor of the etcd 3 that wrote it; from 7 on it reads no snapshot files, and 4 has shorter records.
@@ -40,11 +42,14 @@ pub struct WalSurvey {
     pub records: u64,
     /// The raft snapshot that etcd would begin with; index 0 is none.
     pub start: SnapshotMark,
+    /// The log was begun by a restore, with the mark of a raft snapshot before any request; `None` when its first file is
+    /// gone.
+    pub begun_by_restore: Option<bool>,
     /// The file that holds it, where this etcd reads one.
     pub snap_file: Option<String>,
     /// Set when etcd would take this file, which its leader sent, in place of the database.
     pub snap_db: Option<String>,
-    /// Members by the newest raft snapshot that names them.
+    /// Members by the newest raft snapshot that names them; in logs of 3.4 only its file does.
     pub conf_state: Option<ConfState>,
     /// Last entry of the log; the snapshot's index when there is none behind it.
     pub last_index: u64,
@@ -81,6 +86,9 @@ pub fn survey(
     let limit = max_record_bytes(options.minor);
     let marks = whole::read(&mut found, limit, cancel)?;
     choose_start(&mut found, &marks, snap_dir, options)?;
+    if found.conf_state.is_none() {
+        found.conf_state.clone_from(&found.start.conf_state);
+    }
     check_snapshot_db(&mut found, snap_dir, options);
     match files_from(&found.files, found.start.index) {
         Err(reason) => found.problems.push(reason),

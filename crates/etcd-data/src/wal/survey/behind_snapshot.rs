@@ -107,6 +107,7 @@ impl Reading {
         found.last_index = last;
         found.last_term = self.log.last_term();
         found.beyond = self.log.beyond(commit);
+        let begun_by_restore = found.begun_by_restore;
         let mut add = |problem: String| found.problems.push(problem);
         if found
             .metadata
@@ -131,6 +132,13 @@ impl Reading {
                 "the database has applied raft entry {}, the WAL ends at {last}: it is an older one; etcd would start and silently drop the next {} writes",
                 options.applied,
                 options.applied - last
+            ));
+        }
+        let made = u64::try_from(options.revision.saturating_sub(1)).unwrap_or(0);
+        if made > options.applied && begun_by_restore == Some(false) {
+            add(format!(
+                "the database is at revision {} and raft index {}: it was restored from a backup, and this WAL is not the one that the restore wrote",
+                options.revision, options.applied
             ));
         }
         if let (Some(expected), Some(term)) =

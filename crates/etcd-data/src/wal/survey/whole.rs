@@ -4,8 +4,9 @@ use bbolt::Cancel;
 
 use crate::error::Result;
 use crate::wal::decoder::{Decoder, Step};
-use crate::wal::frame::{METADATA, Record, SNAPSHOT, STATE};
-use crate::wal::message::{HardState, SnapshotMark, WalMetadata};
+use crate::wal::frame::{ENTRY, METADATA, Record, SNAPSHOT, STATE};
+use crate::wal::message::{Entry, HardState, SnapshotMark, WalMetadata};
+use crate::wal::names::WalFile;
 use crate::wal::survey::{WalSurvey, as_problem};
 
 /// Most raft snapshots of one log; etcd keeps five files, of 10,000 entries or more.
@@ -22,6 +23,7 @@ pub(super) fn read(
 ) -> Result<Vec<(u64, u64)>> {
     let files = std::mem::take(&mut found.files);
     let mut decoder = Decoder::new(&files, max_record_bytes);
+    let mut beginning = Beginning::of(&files);
     let mut marks = Vec::new();
     let mut unpolled = CANCEL_POLL_BYTES;
     let problem = loop {
@@ -46,15 +48,48 @@ pub(super) fn read(
             unpolled = 0;
         }
         found.records = found.records.saturating_add(1);
+        beginning.take(&record);
         if let Err(problem) = take(found, &mut marks, &record) {
             break Some(problem);
         }
     };
+    found.begun_by_restore = beginning.by_restore;
+    drop(decoder);
     found.files = files;
     found.problems.extend(problem);
     let commit = found.state.map_or(0, |state| state.commit);
     marks.retain(|&(index, _)| index <= commit);
     Ok(marks)
+}
+
+/// A restore writes the members and at once the mark of a snapshot behind them; a new etcd goes on with requests.
+struct Beginning {
+    by_restore: Option<bool>,
+    is_over: bool,
+}
+
+impl Beginning {
+    fn of(files: &[WalFile]) -> Self {
+        let is_there = files.first().is_some_and(|file| file.sequence == 0);
+        Beginning {
+            by_restore: is_there.then_some(false),
+            is_over: !is_there,
+        }
+    }
+
+    fn take(&mut self, record: &Record<'_>) {
+        if self.is_over {
+            return;
+        }
+        match record.kind {
+            ENTRY => self.is_over = Entry::decode(record.data).is_ok_and(|entry| entry.kind == 0),
+            SNAPSHOT if SnapshotMark::decode(record.data).is_ok_and(|mark| mark.index > 0) => {
+                self.by_restore = Some(true);
+                self.is_over = true;
+            }
+            _ => {}
+        }
+    }
 }
 
 fn take(
