@@ -608,6 +608,8 @@ export interface WalRequest {
   applied: bigint
   /** Its term; null before 3.5. */
   appliedTerm: bigint | null
+  /** The database's. */
+  revision: bigint
   /** Auth is on or an alarm is raised: writes behind the database may be refused. */
   guarded: boolean
   /** Of etcd 3; null when it is not known. */
@@ -629,10 +631,12 @@ export interface WalSurvey {
   /** The raft snapshot that etcd begins with; 0 is none. */
   snapshotIndex: bigint
   snapshotTerm: bigint
+  /** Whether a restore wrote the log's beginning; null when that is gone. */
+  begunByRestore: boolean | null
   snapFile: string | null
   /** Set when etcd takes this file in place of the database. */
   snapDb: string | null
-  /** By the newest raft snapshot that names them; null in logs of 3.4. */
+  /** By the newest raft snapshot that names them. */
   confMembers: number | null
   lastIndex: bigint
   lastTerm: bigint
