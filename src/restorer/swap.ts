@@ -77,7 +77,10 @@ function exchanged(fresh: string, live: string, exchange: (a: string, b: string)
 
 /** The mark follows the member: one without a mark only costs a question later, a mark without its member would lie. */
 async function settle(target: Target, mark: string | null): Promise<void> {
-  if (mark !== null) await writeDurably(join(target.dataDir, RESTORED_FILE), mark);
+  if (mark !== null) {
+    const owner = process.getuid?.() === 0 ? await lstatOrUndefined(target.live) : undefined;
+    await writeDurably(join(target.dataDir, RESTORED_FILE), mark, owner);
+  }
   await syncDirectory(dirname(target.live));
   await rm(join(target.part, 'journal.json'), { force: true });
 }
@@ -101,12 +104,17 @@ async function readJournal(target: Target): Promise<Journal | undefined> {
   return parsed.success ? parsed.output : undefined;
 }
 
-/** Whole or not at all: a hidden file, synced, then renamed. */
-async function writeDurably(path: string, text: string): Promise<void> {
+/** Whole or not at all: a hidden file, synced, then renamed. Who may read it beside us is the `owner`. */
+async function writeDurably(
+  path: string,
+  text: string,
+  owner?: { readonly uid: number; readonly gid: number },
+): Promise<void> {
   const hidden = join(dirname(path), `.${path.slice(dirname(path).length + 1)}.new`);
   const file = await open(hidden, 'w', 0o600);
   try {
     await file.writeFile(text);
+    if (owner !== undefined) await file.chown(owner.uid, owner.gid);
     await file.sync();
   } finally {
     await file.close();

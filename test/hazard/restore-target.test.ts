@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import {
   chmod,
   chown,
+  copyFile,
   lstat,
   mkdir,
   readdir,
@@ -21,6 +22,7 @@ import { restore } from '../../src/restorer/restore.js';
 import { fixture, type Heard, requestFor, restoreFrom } from '../restorer/request.js';
 import { cleanUp, expectOnly, testDir } from '../restorer/set-up.js';
 import { SMALL_SET_REVISION } from '../restorer/small-set.js';
+import { etcdBinary } from '../servers/binaries.js';
 import { startEtcd } from '../servers/etcd.js';
 import { FaultyStore } from '../store/faulty.js';
 
@@ -76,6 +78,32 @@ describe('R7: the old directory', () => {
     await expectOnly(dir.path, 'mnt');
     const etcd = await startEtcd(version, { dataDir });
     await etcd.destroy();
+  });
+
+  test('a mount point of another user: his etcd starts on it, and his backups can read the mark', async () => {
+    const user = { uid: 1234, gid: 1235 };
+    const dataDir = dir.in('mnt');
+    await chmod(dir.path, 0o755);
+    await mkdir(dataDir);
+    const options = `uid=${user.uid},gid=${user.gid},mode=0750`;
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'etcdbr-test', dataDir]);
+    cleanUp(() => execFileSync('umount', [dataDir]));
+    const binary = dir.in('etcd');
+    await copyFile(etcdBinary(version), binary);
+    for (const round of ['first', 'second']) {
+      await into(dataDir, { replaceNewer: true });
+      for (const name of ['etcdbr-restored.json', 'member', 'member/snap/db', 'member/wal']) {
+        const { uid, gid } = await stat(join(dataDir, name));
+        expect([name, uid, gid]).toEqual([name, user.uid, user.gid]);
+      }
+      expect((await stat(dataDir)).mode & 0o777).toBe(0o750);
+      const etcd = await startEtcd(version, { dataDir, as: { ...user, binary } });
+      try {
+        expect(await etcd.ctl('put', 'round', round)).toBe('OK\n');
+      } finally {
+        await etcd.destroy();
+      }
+    }
   });
 
   test('hazard 41: of a running etcd is refused, and the holder named', async () => {

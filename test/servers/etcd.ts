@@ -23,6 +23,8 @@ export interface EtcdOptions {
   /** Every write synced to disk; off by default: a killed etcd loses nothing without it, a killed machine would. */
   readonly fsync?: boolean;
   readonly readyTimeoutMs?: number;
+  /** Runs a copy of the program that this user may execute, as this user. */
+  readonly as?: { readonly uid: number; readonly gid: number; readonly binary: string };
   /** One of several; else a cluster of one. */
   readonly member?: MemberFlags;
 }
@@ -172,7 +174,8 @@ export class TestEtcd {
   async #startOnce(flags: readonly string[]): Promise<void> {
     const log = openSync(join(this.dir, 'etcd.log'), 'w');
     const args = [...this.#flags(), ...(this.#options.flags ?? []), ...flags];
-    this.#child = spawnBound(etcdBinary(this.version), args, { stdio: ['ignore', log, log], cwd: this.dir });
+    const { binary, ...user } = this.#options.as ?? { binary: etcdBinary(this.version) };
+    this.#child = spawnBound(binary, args, { stdio: ['ignore', log, log], cwd: this.dir, ...user });
     closeSync(log);
     await this.#ready(this.#child);
   }
