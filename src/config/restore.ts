@@ -82,10 +82,12 @@ export const restoreFlags = {
     min: 1,
     later: REPLAY_LIMITS,
   }),
-  quotaBytes: integer('embedded-etcd-quota-bytes', 8_589_934_592, 'quota of the replaying etcd', {
-    min: 1,
-    later: REPLAY_LIMITS,
-  }),
+  quotaBytes: integer(
+    'embedded-etcd-quota-bytes',
+    8_589_934_592,
+    "etcd's quota: a larger result is refused when this is given, and warned about otherwise",
+    { min: 1 },
+  ),
   compactionMode: choice(
     'auto-compaction-mode',
     ['periodic', 'revision'],
@@ -116,6 +118,8 @@ export interface RestoreConfig {
   readonly applier: 'native' | 'embedded';
   readonly pack: boolean;
   readonly compact: boolean;
+  /** That etcd will run with, when it was given: a larger result is refused. */
+  readonly quotaBytes: number | undefined;
   /** Of leases that no backup describes; undefined keeps the bare id. */
   readonly unknownLeaseTtlSeconds: number | undefined;
   /** Above the restored revision; undefined without. Older watches are then cancelled as compacted. */
@@ -157,6 +161,7 @@ export function parseRestoreConfig(given: Given): RestoreConfig {
     unknownLeaseTtlSeconds: values.unknownLeaseTtlSeconds || undefined,
     bumpRevision: bumpRevision || undefined,
     etcdVersion: etcdVersion === '' ? undefined : parseEtcdVersion(etcdVersion),
+    quotaBytes: given.has(restoreFlags.quotaBytes.name) ? values.quotaBytes : undefined,
     base: base || undefined,
     timeline: timeline || undefined,
     etcdBinary: etcdBinary || undefined,

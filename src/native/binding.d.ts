@@ -371,6 +371,11 @@ export declare function packDb(request: PackRequest, control: JobControl): Promi
 export interface PackedDb {
   revision: bigint
   recordsRead: number
+  /** Of these, records of the deltas. */
+  events: number
+  lastEventMs: number | null
+  /** Digest over the records above the base; null when there are none. */
+  aboveBase: RecordCheckpoint | null
   records: number
   /** Over all records; lower case hex. */
   recordsSha256: string
@@ -395,8 +400,6 @@ export interface PackRequest {
   deltas: Array<string>
   /** Last revision that counts; null: all. */
   until: bigint | null
-  /** Granted by the deltas. */
-  leases: Array<LeaseGrant>
   /** Must not exist; removed on failure. */
   target: string
 }

@@ -12,8 +12,6 @@ export interface PackRequest {
   readonly deltas: readonly string[];
   /** Last revision that counts; null: all. */
   readonly until: bigint | null;
-  /** Granted by the deltas. */
-  readonly leases: readonly binding.LeaseGrant[];
   /** Must not exist; removed on failure. */
   readonly target: string;
 }
@@ -61,5 +59,5 @@ export function packFull(request: PackFullRequest, options: NativeOptions = {}):
 }
 
 function plain(request: PackRequest): binding.PackRequest {
-  return { ...request, deltas: [...request.deltas], leases: [...request.leases] };
+  return { ...request, deltas: [...request.deltas] };
 }

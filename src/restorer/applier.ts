@@ -36,6 +36,17 @@ export interface Applied {
   readonly lastEventMs: number | undefined;
   /** Highest memory of a child process; undefined without one. */
   readonly childPeakBytes: number | undefined;
+  /** When the database was written anew. */
+  readonly rewritten?: Rewritten | undefined;
+}
+
+export interface Rewritten {
+  readonly kind: 'pack' | 'compact';
+  readonly why: string;
+  readonly records: number;
+  readonly bytes: number;
+  /** That a compaction has left; the proof must find as many. */
+  readonly liveKeys: number | undefined;
 }
 
 export interface Applier {

@@ -6,15 +6,22 @@ import type { Applier } from './applier.js';
 import type { Base } from './base.js';
 import { EmbeddedApplier } from './embedded-applier.js';
 import { NativeApplier } from './native-applier.js';
+import type { RestoreObserver } from './observer.js';
 import { checkReadable } from './replay-version.js';
+import { rewritingOf } from './rewriting.js';
+import { RewritingApplier } from './rewriting-applier.js';
 
 const DEFAULT_ETCD = 'etcd';
 
+interface Wish extends Pick<RestoreConfig, 'applier' | 'etcdBinary' | 'etcdVersion' | 'pack' | 'compact'> {
+  readonly observer: RestoreObserver;
+}
+
 export class Appliers {
-  readonly #wish: Pick<RestoreConfig, 'applier' | 'etcdBinary'>;
+  readonly #wish: Wish;
   #binary: EtcdBinary | undefined;
 
-  constructor(wish: Pick<RestoreConfig, 'applier' | 'etcdBinary'>) {
+  constructor(wish: Wish) {
     this.#wish = wish;
   }
 
@@ -24,7 +31,14 @@ export class Appliers {
   }
 
   async choose(plan: Plan, base: Base): Promise<Applier> {
-    if (!this.#needsEtcd(plan)) return new NativeApplier();
+    const rewriting = rewritingOf(this.#wish, base);
+    const embedded = this.#needsEtcd(plan) ? await this.#embedded(base) : undefined;
+    if (rewriting !== undefined)
+      return new RewritingApplier(rewriting, this.#wish.observer, { inner: embedded });
+    return embedded ?? new NativeApplier();
+  }
+
+  async #embedded(base: Base): Promise<Applier> {
     const binary = await this.#probe();
     checkReadable(base.info, binary);
     return new EmbeddedApplier(binary);

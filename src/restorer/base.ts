@@ -6,6 +6,7 @@ import { BackupError, isBackupError } from '../errors.js';
 import {
   checkDb,
   checkMvcc,
+  type DbCheck,
   type DbInfo,
   type Finding,
   identifyFile,
@@ -24,6 +25,16 @@ export interface Base {
   readonly path: string;
   readonly bytes: number;
   readonly info: DbInfo;
+  readonly shape: BaseShape;
+}
+
+/** Of the file as such. */
+export interface BaseShape {
+  /** False when its records can be read and its freelist is damaged. */
+  readonly sound: boolean;
+  /** Up to the high-water mark, and what of it lies in no tree. */
+  readonly bytes: number;
+  readonly freeBytes: number;
 }
 
 export interface BaseOptions {
@@ -53,10 +64,10 @@ export async function openBase(
     await checkKind(object, path, signal);
     compareDigests(object, unpacked, skipHashCheck);
     await rm(packed);
-    await checkFile(object, path, observer, signal);
+    const structure = await checkFile(object, path, observer, signal);
     const info = await inspectDb(path, { signal });
     compareRevision(object, info, observer);
-    return { object, path, bytes: unpacked.plainBytes, info };
+    return { object, path, bytes: unpacked.plainBytes, info, shape: shapeOf(structure, info) };
   } catch (error) {
     await Promise.all([packed, path].map((file) => rm(file, { force: true })));
     throw nameObject(error, object);
@@ -130,7 +141,7 @@ async function checkFile(
   path: string,
   observer: RestoreObserver,
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<DbCheck> {
   const onProgress = (pages: number) => observer.progress('check base', pages, undefined, 'pages');
   const request = { threads: availableParallelism(), maxFindings: MAX_FINDINGS };
   const structure = await checkDb(path, request, { signal, onProgress });
@@ -140,9 +151,17 @@ async function checkFile(
   if (structure.findingsTotal > 0)
     observer.warn(`${object.name.text}: ${found}; restored all the same, its records are whole`);
   const mvcc = await checkMvcc(path, { maxFindings: MAX_FINDINGS }, { signal });
-  if (mvcc.findingsTotal === 0) return;
+  if (mvcc.findingsTotal === 0) return structure;
   const what = describe(mvcc.findings, mvcc.findingsTotal);
   throw new BackupError('CORRUPT', what, { op: 'restore', object: object.name.text });
+}
+
+function shapeOf({ findingsTotal, pages, highWater }: DbCheck, { pageSize }: DbInfo): BaseShape {
+  return {
+    sound: findingsTotal === 0,
+    bytes: highWater * pageSize,
+    freeBytes: Math.max(0, highWater - pages) * pageSize,
+  };
 }
 
 function compareRevision({ name, manifest }: StoredSnapshot, info: DbInfo, observer: RestoreObserver): void {

@@ -53,7 +53,11 @@ export async function dryRun(request: RestoreRequest): Promise<DryRun> {
   return { target, oldRevision: old?.revision, result, estimate };
 }
 
-function secondsFor(plan: Plan, request: RestoreRequest): number {
+/** Of a restore, by its plan alone. */
+export function secondsFor(
+  plan: Plan,
+  request: Pick<RestoreRequest, 'maxInflightBytes' | 'applier' | 'pack' | 'compact'>,
+): number {
   const fetch = plan.bytes / FETCH_BYTES_PER_SECOND;
   const check = spaceNeed(plan, request).likelyBytes / CHECK_BYTES_PER_SECOND;
   if (plan.deltas.length === 0) return Math.ceil(fetch + check);

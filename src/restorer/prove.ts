@@ -20,6 +20,8 @@ export interface ProofRequest {
   readonly baseRevision: bigint;
   readonly revision: bigint;
   readonly checkpoints: readonly RecordCheckpoint[];
+  /** Keys that must be alive, where that is known. */
+  readonly liveKeys?: number | undefined;
   /** Everything in the store: manifests of fulls on the way state what HashKV was. */
   readonly objects: readonly StoredSnapshot[];
   readonly observer: RestoreObserver;
@@ -40,6 +42,9 @@ const MAX_FINDINGS = 5;
 export async function prove(request: ProofRequest): Promise<Proof> {
   const { dbPath, baseRevision, revision, checkpoints, signal } = request;
   const liveKeys = await checkWhole(request);
+  if (request.liveKeys !== undefined && request.liveKeys !== liveKeys) {
+    throw mismatch(`${liveKeys} keys are alive, the compaction left ${request.liveKeys}`);
+  }
   const info = await inspectDb(dbPath, { signal });
   if (info.revision !== revision) {
     throw mismatch(`it ends at revision ${info.revision}, expected is ${revision}`);

@@ -1,6 +1,7 @@
 /** What someone reads at 3 a.m. after a restore, as data and as lines. */
 import { formatBytes } from '../base/bytes.js';
 import type { DbInfo } from '../native/index.js';
+import type { Rewritten } from './applier.js';
 import { startCommand } from './cluster.js';
 import { time } from './refusal.js';
 import { minorOf, newestVersion } from './replay-version.js';
@@ -33,6 +34,8 @@ export interface RestoreReport {
   readonly etcdVersion: string | undefined;
   readonly elapsedMs: number;
   readonly childPeakBytes: number | undefined;
+  /** When the database was written anew. */
+  readonly rewritten: Rewritten | undefined;
 }
 
 export function reportOf(request: RestoreRequest, result: RestoreResult): RestoreReport {
@@ -59,6 +62,7 @@ export function reportOf(request: RestoreRequest, result: RestoreResult): Restor
     etcdVersion: etcdVersionOf(request, proof.info),
     elapsedMs,
     childPeakBytes: applied.childPeakBytes,
+    rewritten: applied.rewritten,
   };
 }
 
@@ -75,6 +79,7 @@ export function reportLines(report: RestoreReport): string[] {
     report.oldDirectory === undefined
       ? 'There was no old directory.'
       : `The old directory is kept as ${report.oldDirectory}; remove it when it is no longer needed.`,
+    ...rewrittenLine(report),
     ...raisedLine(report),
     ...report.notes.map((note) => `Note: ${note}.`),
     `Start it with${report.etcdVersion === undefined ? '' : ` etcd ${report.etcdVersion}`}, and the flags for clients and TLS that it had:`,
@@ -88,6 +93,13 @@ function lostLine({ lostUpTo, revision }: RestoreReport): string {
   if (lostUpTo !== undefined)
     return `LOST: revisions ${revision + 1n}-${lostUpTo}, and what was written after them and is in no backup.`;
   return 'What was written after it is in no backup.';
+}
+
+function rewrittenLine({ rewritten, revision }: RestoreReport): string[] {
+  if (rewritten === undefined) return [];
+  const { kind, why, records, bytes } = rewritten;
+  const done = kind === 'pack' ? 'Packed' : `Compacted at revision ${revision}`;
+  return [`${done} (${why}): ${records} records, ${formatBytes(bytes)}.`];
 }
 
 function raisedLine({ revision, raisedRevision }: RestoreReport): string[] {

@@ -32,6 +32,7 @@ import { checkStale, type OldMember, takeOldMember } from './old-member.js';
 import { PartDir, settleLeftover } from './part-dir.js';
 import { planByName } from './plan-by-name.js';
 import { type Proof, type ProofRequest, prove } from './prove.js';
+import { checkQuota } from './quota.js';
 import { raiseRevision, type Seat, seatOf } from './seat.js';
 import { checkSpace, spaceNeed } from './space.js';
 import { type SwapOptions, swapIn } from './swap.js';
@@ -142,6 +143,7 @@ class Restore {
     const unknown = await this.#settleLeases(dbPath);
     const toProve = this.#toProve(choice, applied, objects);
     const proof = await prove(toProve);
+    checkQuota(proof.info.dataBytes, this.#request, observer);
     const { bumpRevision } = this.#request;
     const raisedRevision =
       bumpRevision === undefined ? undefined : await raiseRevision(toProve, bumpRevision, proof.liveKeys);
@@ -243,12 +245,12 @@ class Restore {
 
   #toProve(
     { plan, base }: Choice,
-    { dbPath, checkpoints }: Applied,
+    { dbPath, checkpoints, rewritten }: Applied,
     objects: readonly StoredSnapshot[],
   ): ProofRequest {
     const { observer, signal } = this.#request;
     return {
-      ...{ dbPath, checkpoints, objects, observer, signal },
+      ...{ dbPath, checkpoints, objects, observer, signal, liveKeys: rewritten?.liveKeys },
       baseRevision: base.info.revision,
       revision: plan.revision,
     };

@@ -22,18 +22,18 @@ export interface SpaceNeed {
   readonly leastBytes: number;
 }
 
+type SpaceWish = Pick<RestoreConfig, 'maxInflightBytes' | 'applier' | 'pack' | 'compact'>;
+
 /** The base is there twice at most: packed and plain, then plain and, when an etcd replays, as that one's own. */
-export function spaceNeed(
-  plan: Plan,
-  { maxInflightBytes, applier }: Pick<RestoreConfig, 'maxInflightBytes' | 'applier'>,
-): SpaceNeed {
+export function spaceNeed(plan: Plan, { maxInflightBytes, applier, pack, compact }: SpaceWish): SpaceNeed {
   const { base, deltas } = plan;
   const least = leastPlainBytes(base);
   const plain = likelyPlainBytes(base);
   const deltaBytes = deltas.reduce((sum, { object }) => sum + object.bytes, 0);
   const replays = applier === 'embedded' && deltas.length > 0;
   const inflight = deltas.length === 0 ? 0 : maxInflightBytes;
-  const apply = deltaBytes * DELTA_EXPANSION + (replays ? plain + REPLAY_LOG_BYTES : 0);
+  const rewrite = pack || compact ? plain + deltaBytes : 0;
+  const apply = deltaBytes * DELTA_EXPANSION + (replays ? plain + REPLAY_LOG_BYTES : 0) + rewrite;
   return {
     leastBytes: least + (replays ? Math.max(base.bytes, least) : base.bytes) + MEMBER_OVERHEAD_BYTES,
     likelyBytes: plain + Math.max(base.bytes, apply) + inflight + MEMBER_OVERHEAD_BYTES,
@@ -45,7 +45,12 @@ export async function freeBytes(path: string): Promise<number> {
   return bavail * bsize;
 }
 
-export async function checkSpace(path: string, need: SpaceNeed, observer: RestoreObserver): Promise<void> {
+export async function checkSpace(
+  path: string,
+  need: SpaceNeed,
+  observer: RestoreObserver,
+  elsewhere = 'restore into a --data-dir on another file system',
+): Promise<void> {
   const free = await freeBytes(path);
   if (free < need.leastBytes) {
     throw new BackupError(
@@ -54,14 +59,12 @@ export async function checkSpace(path: string, need: SpaceNeed, observer: Restor
       {
         op: 'restore',
         object: path,
-        hint: 'make room there, or restore into a --data-dir on another file system',
+        hint: `make room there, or ${elsewhere}`,
       },
     );
   }
   if (free < need.likelyBytes) {
-    observer.warn(
-      `${formatBytes(free)} are free in ${path}; the restore may need ${formatBytes(need.likelyBytes)}`,
-    );
+    observer.warn(`${formatBytes(free)} are free in ${path}; it may need ${formatBytes(need.likelyBytes)}`);
   }
 }
 

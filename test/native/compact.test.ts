@@ -54,7 +54,7 @@ describe.each(ETCD_VERSIONS)('etcd %s', (version) => {
   test.each([21, 22])('compacted at the revision of a deletion, seed %i', async (seed) => {
     const { source, base, deltas, at, last } = await history(version, seed);
     const target = dir.in('compacted.db');
-    const request = { base, deltas, until: last, leases: [], target };
+    const request = { base, deltas, until: last, target };
     const done = await compactDb(request, { at, keepsTombstonesAt: keepsTombstonesAt(version) });
     expect(await digestRecords(target)).toEqual({
       records: done.packed.records,
@@ -77,7 +77,7 @@ describe.each(ETCD_VERSIONS)('etcd %s', (version) => {
 test('base and deltas packed hold what a later snapshot holds', async () => {
   const { source, base, deltas, last } = await history('3.6.16', 23);
   const target = dir.in('packed.db');
-  const packed = await packDb({ base, deltas, until: null, leases: [], target });
+  const packed = await packDb({ base, deltas, until: null, target });
   expect(packed.revision).toBe(last);
   expect(await digestRecords(target)).toEqual(await digestRecords(await source.snapshot()));
   const { freePages } = await expectSound(target);
@@ -86,10 +86,10 @@ test('base and deltas packed hold what a later snapshot holds', async () => {
 
 test('compacted twice at one revision is refused, and so is what lies below', async () => {
   const { base, deltas, at } = await history('3.7.3', 24);
-  const request = { base, deltas, until: at, leases: [], target: dir.in('once.db') };
+  const request = { base, deltas, until: at, target: dir.in('once.db') };
   const { liveKeys } = await compactDb(request, { at, keepsTombstonesAt: true });
   await expectSound(dir.in('once.db'), liveKeys);
-  const again = { base: dir.in('once.db'), deltas: [], until: null, leases: [], target: dir.in('twice.db') };
+  const again = { base: dir.in('once.db'), deltas: [], until: null, target: dir.in('twice.db') };
   for (const revision of [at, at - 1n]) {
     const twice = compactDb(again, { at: revision, keepsTombstonesAt: true });
     await expect(twice).rejects.toMatchObject({ code: 'COMPACTED', object: join(dir.path, 'once.db') });

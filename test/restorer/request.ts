@@ -44,6 +44,7 @@ export async function requestFor(
     applier: 'native',
     pack: false,
     compact: false,
+    quotaBytes: undefined,
     unknownLeaseTtlSeconds: undefined,
     bumpRevision: undefined,
     clearAlarms: false,

@@ -3,7 +3,6 @@
 use crate::control::JobControl;
 use crate::convert::to_number;
 use crate::job;
-use crate::member::leases_from;
 use crate::pack::{PackRequest, PackedDb, packed_db, source};
 use engine::Compaction;
 use napi::Env;
@@ -38,10 +37,9 @@ pub fn compact_db<'env>(
     };
     job::spawn(env, "compact-db", move || {
         let source = source(&request);
-        let leases = leases_from(&request.leases);
         let target = Path::new(&request.target);
         let progress = |records| done.store(records, Ordering::Relaxed);
-        let done = engine::compact(&source, &compaction, &leases, target, &cancel, &progress)?;
+        let done = engine::compact(&source, &compaction, target, &cancel, &progress)?;
         Ok(CompactedDb {
             live_keys: to_number(done.live_keys),
             scans: done.scans,

@@ -3,7 +3,7 @@
 use crate::control::JobControl;
 use crate::convert::{bigint, hex, to_number};
 use crate::job;
-use crate::member::{LeaseGrant, leases_from};
+use crate::member::RecordCheckpoint;
 use bbolt::Db;
 use engine::{Packed, Source};
 use napi::Env;
@@ -21,17 +21,20 @@ pub struct PackRequest {
     pub deltas: Vec<String>,
     /// Last revision that counts; null: all.
     pub until: Option<BigInt>,
-    /// Granted by the deltas.
-    pub leases: Vec<LeaseGrant>,
     /// Must not exist; removed on failure.
     pub target: String,
 }
 
 /// What the written database must be found to hold.
-#[napi(object)]
+#[napi(object, use_nullable = true)]
 pub struct PackedDb {
     pub revision: BigInt,
     pub records_read: f64,
+    /// Of these, records of the deltas.
+    pub events: f64,
+    pub last_event_ms: Option<f64>,
+    /// Digest over the records above the base; null when there are none.
+    pub above_base: Option<RecordCheckpoint>,
     pub records: f64,
     /// Over all records; lower case hex.
     pub records_sha256: String,
@@ -49,11 +52,10 @@ pub fn pack_db<'env>(
     let (cancel, done) = (control.cancel_token(), control.done_counter());
     job::spawn(env, "pack-db", move || {
         let source = source(&request);
-        let leases = leases_from(&request.leases);
         let target = Path::new(&request.target);
         let progress = |records| done.store(records, Ordering::Relaxed);
         Ok(packed_db(&engine::pack(
-            &source, &leases, target, &cancel, &progress,
+            &source, target, &cancel, &progress,
         )?))
     })
 }
@@ -70,6 +72,13 @@ pub(crate) fn packed_db(packed: &Packed) -> PackedDb {
     PackedDb {
         revision: bigint(packed.revision),
         records_read: to_number(packed.records_read),
+        events: to_number(packed.events),
+        #[allow(clippy::cast_precision_loss)]
+        last_event_ms: packed.last_event_ms.map(|time| time as f64),
+        above_base: packed.above_base.map(|checkpoint| RecordCheckpoint {
+            revision: bigint(checkpoint.revision),
+            sha256: hex(&checkpoint.sha256),
+        }),
         records: to_number(packed.records),
         records_sha256: hex(&packed.sha256),
         bytes: to_number(packed.bytes),

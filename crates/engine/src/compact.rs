@@ -19,11 +19,10 @@ mod newest;
 mod survivors;
 
 use crate::Result;
-use crate::pack::{Beside, Packed, write_packed};
+use crate::pack::{Packed, write_packed};
 use crate::source::Source;
 use bbolt::Cancel;
 use etcd_data::Meta;
-use etcd_data::leases::Lease;
 use std::path::Path;
 pub(crate) use survivors::{Survivors, find as find_survivors};
 
@@ -71,26 +70,21 @@ pub struct Compacted {
 pub fn compact<P: AsRef<Path>>(
     source: &Source<'_, P>,
     compaction: &Compaction,
-    granted: &[Lease],
     target: &Path,
     cancel: &Cancel,
     progress: &dyn Fn(u64),
 ) -> Result<Compacted> {
-    let source = source.open(cancel)?;
+    let source = source.open()?;
     check_revision(&source.meta, compaction.at)?;
     let found = find_survivors(&source, compaction, cancel, progress)?;
     let mut places = found.places.iter().peekable();
-    let beside = Beside {
-        granted,
-        compacted_at: Some(compaction.at),
-    };
     let survives = |place: u64| {
         place >= found.above || places.next_if(|kept| u64::from(**kept) == place).is_some()
     };
     let before = found.records_read;
-    let packed = write_packed(&source, beside, target, survives, cancel, &|records| {
-        progress(before.saturating_add(records));
-    })?;
+    let told = |records| progress(before.saturating_add(records));
+    let at = Some(compaction.at);
+    let packed = write_packed(&source, at, target, survives, cancel, &told)?;
     Ok(Compacted {
         live_keys: found.live_keys,
         scans: found.scans,

@@ -57,14 +57,14 @@ pub fn compare_with_later<P: AsRef<Path>>(
         deltas: &[],
         until: None,
     };
-    let later = alone.open(cancel)?;
+    let later = alone.open()?;
     let revision = later.base_revision();
     let made = Source {
         base,
         deltas,
         until: Some(revision),
     }
-    .open(cancel)?;
+    .open()?;
     let at = later.meta.removed_up_to().max(made.meta.removed_up_to());
     let kept_of_later = survivors(&later, at, cancel, &progress)?;
     let read = kept_of_later.records_read;

@@ -3,8 +3,9 @@
 use crate::Result;
 use bbolt::{Cancel, Db};
 use delta::Records;
-use etcd_data::records::{RawRecord, Walk, for_each_record};
-use etcd_data::{Meta, RecordKey, inspect};
+use etcd_data::leases::Lease;
+use etcd_data::records::{RawRecord, Walk, for_each_record, store_revision};
+use etcd_data::{Meta, RecordKey};
 use std::path::Path;
 
 /// What is read: a database, then `.ebd` files in order.
@@ -18,6 +19,18 @@ pub struct Source<'a, P> {
     pub until: Option<i64>,
 }
 
+/// What is known once a source has been read.
+pub(crate) struct End {
+    /// Its last revision.
+    pub revision: i64,
+    /// Leases that the deltas' records name and that their files grant.
+    pub granted: Vec<Lease>,
+    /// Records of the deltas.
+    pub events: u64,
+    /// Arrival of the last of them, Unix milliseconds.
+    pub last_event_ms: Option<i64>,
+}
+
 /// A source whose base is open. It can be read any number of times.
 pub(crate) struct OpenSource<'a, P> {
     pub base: Db,
@@ -28,10 +41,10 @@ pub(crate) struct OpenSource<'a, P> {
 }
 
 impl<'a, P: AsRef<Path>> Source<'a, P> {
-    pub(crate) fn open(&self, cancel: &Cancel) -> Result<OpenSource<'a, P>> {
+    pub(crate) fn open(&self) -> Result<OpenSource<'a, P>> {
         let base = Db::open(self.base)?;
         let meta = Meta::read(&base)?;
-        let base_revision = inspect(&base, cancel)?.revision;
+        let base_revision = store_revision(&base)?;
         if let Some(until) = self.until.filter(|until| *until < base_revision) {
             return Err(crate::Error::Usage(format!(
                 "the base holds revision {base_revision}, beyond {until}, where the result is to end"
@@ -53,12 +66,12 @@ impl<P: AsRef<Path>> OpenSource<'_, P> {
         self.base_revision
     }
 
-    /// Hands every record to `take`, in bucket order. Returns the revision that the source ends with.
+    /// Hands every record to `take`, in bucket order.
     pub fn for_each(
         &self,
         cancel: &Cancel,
         mut take: impl FnMut(RecordKey, RawRecord<'_>) -> Result<()>,
-    ) -> Result<i64> {
+    ) -> Result<End> {
         // The walk speaks the error of the crate below; one of ours stops it and is handed on.
         let mut stopped = Ok(());
         for_each_record(&self.base, None, cancel, |record| {
@@ -73,7 +86,7 @@ impl<P: AsRef<Path>> OpenSource<'_, P> {
         let mut records = Records::new(self.base_revision, self.until);
         for path in self.deltas {
             records.read_file(path.as_ref(), cancel, |record| {
-                let key = record.key.to_bytes();
+                let key = record.key.bytes();
                 take(
                     record.key,
                     RawRecord {
@@ -83,7 +96,12 @@ impl<P: AsRef<Path>> OpenSource<'_, P> {
                 )
             })?;
         }
-        self.check_end(records.position())
+        Ok(End {
+            revision: self.check_end(records.position())?,
+            granted: records.grants(),
+            events: records.count(),
+            last_event_ms: records.last_arrived_ms(),
+        })
     }
 
     fn check_end(&self, end: i64) -> Result<i64> {

@@ -31,7 +31,7 @@ fn run(made: &Made, compaction: Compaction, target: &Path) -> engine::Result<Com
         until: None,
     };
     let never = Cancel::never();
-    compact(&source, &compaction, &[], target, &never, &|_| {})
+    compact(&source, &compaction, target, &never, &|_| {})
 }
 
 fn digest(records: &Records) -> (u64, [u8; 32]) {
@@ -80,7 +80,7 @@ proptest! {
         let earlier = made.dir.path().join("earlier.db");
         let until_40 = Source { base: &made.base, deltas: &made.deltas[..0], until: Some(40) };
         let rule = Compaction { keeps_tombstones_at: !old_first, ..Compaction::at(first) };
-        compact(&until_40, &rule, &[], &earlier, &Cancel::never(), &|_| {}).unwrap();
+        compact(&until_40, &rule, &earlier, &Cancel::never(), &|_| {}).unwrap();
         let again = Made { base: earlier, ..made };
         let target = again.dir.path().join("compacted.db");
         run(&again, Compaction::at(first + more), &target).unwrap();
@@ -174,14 +174,7 @@ fn a_gap_is_named_and_a_stop_is_obeyed() {
         deltas: &made.deltas,
         until: None,
     };
-    let stopped = compact(
-        &source,
-        &Compaction::at(51),
-        &[],
-        &target,
-        &cancelled,
-        &|_| {},
-    );
+    let stopped = compact(&source, &Compaction::at(51), &target, &cancelled, &|_| {});
     assert_eq!(stopped.unwrap_err().code(), "CANCELLED");
     made.deltas.remove(1);
     let error = run(&made, Compaction::at(51), &target).unwrap_err();

@@ -39,7 +39,7 @@ fn later(made: &Made, events: &[Event], at: Option<i64>, new_rule: bool) -> Path
         ..Compaction::at(at)
     };
     let never = Cancel::never();
-    compact(&source, &compaction, &[], &target, &never, &|_| {}).unwrap();
+    compact(&source, &compaction, &target, &never, &|_| {}).unwrap();
     target
 }
 

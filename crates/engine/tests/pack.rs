@@ -11,22 +11,24 @@
 mod support;
 
 use bbolt::check::{CheckOptions, check_file};
-use bbolt::{Appender, Cancel};
+use bbolt::{Appender, Cancel, Db};
+use delta::{DeltaWriter, Options};
 use engine::{Packed, Source, pack};
 use etcd_data::leases::Lease;
+use etcd_data::prove_records;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use support::delta_support::{Event, history};
+use support::delta_support::{Event, header, history, response};
 use support::*;
 
-fn run(made: &Made, until: Option<i64>, leases: &[Lease], target: &Path) -> engine::Result<Packed> {
+fn run(made: &Made, until: Option<i64>, target: &Path) -> engine::Result<Packed> {
     let source = Source {
         base: &made.base,
         deltas: &made.deltas,
         until,
     };
-    pack(&source, leases, target, &Cancel::never(), &|_| {})
+    pack(&source, target, &Cancel::never(), &|_| {})
 }
 
 #[test]
@@ -34,24 +36,22 @@ fn base_and_deltas_become_one_packed_file() {
     let events = history(11, 1, 400);
     let made = make(&events, &[150, 260]);
     let target = made.dir.path().join("packed.db");
-    let granted = [Lease::granted(9, 30), Lease::granted(LEASE.id, 1)];
-    let done = run(&made, None, &granted, &target).unwrap();
+    let done = run(&made, None, &target).unwrap();
     assert_eq!(done.revision, made.last);
     assert_eq!(done.records, made.records.len() as u64);
+    let base_records = key_records(&made.base).len() as u64;
+    assert_eq!(done.events, done.records - base_records);
+    let proof = prove_records(
+        &Db::open(&target).unwrap(),
+        150,
+        &[done.above_base.unwrap()],
+        &Cancel::never(),
+    );
+    assert_eq!(proof.unwrap().records, done.events);
     assert_eq!(done.bytes, target.metadata().unwrap().len());
     assert_eq!(key_records(&target), made.records);
     assert_sound(&target);
-    let leases = bucket(&target, b"lease");
-    assert_eq!(leases.len(), 2);
-    assert_eq!(
-        leases[&9i64.to_be_bytes()[..]],
-        Lease::granted(9, 30).encode()
-    );
-    assert_eq!(
-        leases[&LEASE.key()[..]],
-        LEASE.encode(),
-        "the base knows it better"
-    );
+    assert_eq!(bucket(&target, b"lease"), bucket(&made.base, b"lease"));
     for name in ["meta", "members", "something newer", "cluster"] {
         assert_eq!(
             bucket(&target, name.as_bytes()),
@@ -61,21 +61,50 @@ fn base_and_deltas_become_one_packed_file() {
     }
 }
 
+/// Hazard 5: what a delta grants is granted, what the base knows of a lease stays, and what no record names is left out.
+#[test]
+fn hazard_5_leases_of_the_deltas_are_written() {
+    let leased = |main, lease| Event {
+        lease,
+        ..Event::put(main, format!("k{main}").as_bytes(), b"v")
+    };
+    let events = [
+        leased(2, 0),
+        leased(3, 9),
+        leased(4, LEASE.id),
+        leased(5, 11),
+    ];
+    let mut made = make(&events, &[2]);
+    let path = made.dir.path().join("granting.ebd");
+    let mut writer = DeltaWriter::create(&path, header(3), &Options::default()).unwrap();
+    for event in &events[1..] {
+        let one = response(99, false, std::slice::from_ref(event));
+        writer.push_response(&one, 1_700_000_000_000).unwrap();
+    }
+    let grant = |id, granted_ttl| delta::Lease { id, granted_ttl };
+    writer
+        .finish(&[grant(9, 30), grant(11, 40), grant(LEASE.id, 1)])
+        .unwrap();
+    made.deltas = vec![path];
+    let target = made.dir.path().join("packed.db");
+    run(&made, Some(4), &target).unwrap();
+    let expected =
+        [Lease::granted(9, 30), LEASE].map(|lease| (lease.key().to_vec(), lease.encode()));
+    assert_eq!(bucket(&target, b"lease"), expected.into_iter().collect());
+}
+
 #[test]
 fn it_ends_where_it_is_told_to() {
     let events = history(12, 1, 100);
     let made = make(&events, &[30, 60]);
     let target = made.dir.path().join("packed.db");
-    assert_eq!(run(&made, Some(75), &[], &target).unwrap().revision, 75);
+    assert_eq!(run(&made, Some(75), &target).unwrap().revision, 75);
     let last = key_records(&target).pop().unwrap().0;
     assert_eq!(last[..8], 75i64.to_be_bytes());
     std::fs::remove_file(&target).unwrap();
+    assert_eq!(run(&made, Some(20), &target).unwrap_err().code(), "USAGE");
     assert_eq!(
-        run(&made, Some(20), &[], &target).unwrap_err().code(),
-        "USAGE"
-    );
-    assert_eq!(
-        run(&made, Some(102), &[], &target).unwrap_err().code(),
+        run(&made, Some(102), &target).unwrap_err().code(),
         "REVISION_GAP"
     );
     assert!(!target.exists());
@@ -101,7 +130,7 @@ fn free_space_is_not_taken_over() {
     }
     appender.commit().unwrap();
     let target = made.dir.path().join("packed.db");
-    run(&made, None, &[], &target).unwrap();
+    run(&made, None, &target).unwrap();
     assert!(target.metadata().unwrap().len() * 2 < bloated.metadata().unwrap().len());
     assert_eq!(key_records(&target), made.records);
     assert_sound(&target);
@@ -123,7 +152,7 @@ fn hazard_24_a_base_with_a_bad_freelist_gives_a_sound_file() {
         .unwrap();
         assert!(!report.is_ok() && report.is_readable(), "{freelist}");
         let target = made.dir.path().join(format!("packed-{freelist}.db"));
-        run(&made, None, &[], &target).unwrap();
+        run(&made, None, &target).unwrap();
         assert_eq!(key_records(&target), made.records);
         assert_sound(&target);
     }
@@ -161,16 +190,13 @@ fn damage_in_base_or_delta_is_named_and_leaves_nothing() {
     let delta = made.deltas[0].clone();
     let length = delta.metadata().unwrap().len();
     flip(&delta, length / 2);
-    let error = run(&made, None, &[], &target).unwrap_err();
+    let error = run(&made, None, &target).unwrap_err();
     assert_eq!(error.code(), "CHECKSUM");
     assert!(error.to_string().contains("0.ebd"), "{error}");
     flip(&delta, length / 2);
     // A leaf that says it has more elements than fit.
     flip(&made.base, 4096 * 9 + 11);
-    assert_eq!(
-        run(&made, None, &[], &target).unwrap_err().code(),
-        "CORRUPT"
-    );
+    assert_eq!(run(&made, None, &target).unwrap_err().code(), "CORRUPT");
     flip(&made.base, 4096 * 9 + 11);
     let half = made.base.metadata().unwrap().len() / 2;
     let whole = std::fs::read(&made.base).unwrap();
@@ -180,13 +206,10 @@ fn damage_in_base_or_delta_is_named_and_leaves_nothing() {
         .unwrap()
         .set_len(half)
         .unwrap();
-    assert_eq!(
-        run(&made, None, &[], &target).unwrap_err().code(),
-        "TRUNCATED"
-    );
+    assert_eq!(run(&made, None, &target).unwrap_err().code(), "TRUNCATED");
     std::fs::write(&made.base, whole).unwrap();
     assert!(!target.exists());
-    run(&made, None, &[], &target).unwrap();
+    run(&made, None, &target).unwrap();
 }
 
 fn flip(path: &Path, at: u64) {

@@ -87,7 +87,7 @@ fn scan<P: AsRef<Path>>(
     })?;
     found.above = place;
     found.records_read = read;
-    Ok(end)
+    Ok(end.revision)
 }
 
 fn check_reached(at: i64, end: i64) -> Result<()> {
