@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { etcdBinary } from '../../test/servers/binaries.js';
+import { workDirOfThisRun } from '../datasets/cache.js';
 import type { Job } from '../measure.js';
 import type { Engine, StoreSet, Task } from './engine.js';
 
@@ -86,7 +87,7 @@ function helpOf(program: string, command: string): string {
 }
 
 function storeFlags({ container }: StoreSet): string[] {
-  return ['--store-container', container, '--snapstore-temp-directory', join(container, '..', 'tmp')];
+  return ['--store-container', container, '--snapstore-temp-directory', join(workDirOfThisRun(), 'tmp')];
 }
 
 function localStore(to: string): string[] {
