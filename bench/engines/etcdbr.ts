@@ -44,7 +44,12 @@ function commandLine(
     case 'verify':
       return ['verify', '--file', task.snapshot];
     case 'verify-store':
-      return ['verify', ...storeFlags(task.set)];
+      // What an earlier round has found sound would not be read again.
+      return [
+        'verify',
+        ...storeFlags(task.set),
+        ...(help('verify').includes('--state-dir') ? ['--state-dir', 'off'] : []),
+      ];
     case 'full':
       return ['snapshot', '--once', 'full', '--endpoints', task.endpoint, ...localStore(task.to)];
     case 'watch':
