@@ -40,8 +40,16 @@ export function checkCluster(flags: ClusterFlags): Cluster {
   };
 }
 
-/** Bare: other flags of the etcd (clients, TLS) are not known here. */
-export function startCommand({ name, initialCluster, token, peerUrls }: Cluster, dataDir: string): string {
+/** etcd's default, and the largest that its documentation recommends. */
+const DEFAULT_QUOTA_BYTES = 2 * 1024 ** 3;
+const LARGE_QUOTA_BYTES = 8 * 1024 ** 3;
+
+/** Other flags of the etcd (clients, TLS) are not known here. */
+export function startCommand(
+  { name, initialCluster, token, peerUrls }: Cluster,
+  dataDir: string,
+  dbBytes: number,
+): string {
   const peers = peerUrls.join(',');
   const listen = peerUrls.map(listenUrl).join(',');
   const words = [
@@ -49,8 +57,16 @@ export function startCommand({ name, initialCluster, token, peerUrls }: Cluster,
     ...['--name', name, '--data-dir', dataDir],
     ...['--initial-cluster', initialCluster, '--initial-cluster-token', token],
     ...['--initial-advertise-peer-urls', peers, '--listen-peer-urls', listen],
+    ...quotaFlag(dbBytes),
   ];
   return words.map(shellWord).join(' ');
+}
+
+/** Left out where etcd's default is enough: with a database above its quota it takes no writes (hazards 17, 18). */
+function quotaFlag(dbBytes: number): string[] {
+  const wanted = 2 * dbBytes;
+  if (wanted <= DEFAULT_QUOTA_BYTES) return [];
+  return ['--quota-backend-bytes', String(Math.max(LARGE_QUOTA_BYTES, wanted))];
 }
 
 /** Quoted only where a shell would change it. */

@@ -58,7 +58,7 @@ export function reportOf(request: RestoreRequest, result: RestoreResult): Restor
     members: cluster.members,
     unknownLeases: result.unknownLeases,
     notes: notesOf(request, result),
-    command: startCommand(cluster, target.dataDir),
+    command: startCommand(cluster, target.dataDir, proof.info.dataBytes),
     etcdVersion: etcdVersionOf(request, proof.info),
     elapsedMs,
     childPeakBytes: applied.childPeakBytes,

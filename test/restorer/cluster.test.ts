@@ -100,8 +100,8 @@ describe('refused', () => {
 });
 
 describe('the command that starts it', () => {
-  const command = (initialCluster: string, advertised: string) =>
-    startCommand(checkCluster(flags(initialCluster, advertised)), '/data');
+  const command = (initialCluster: string, advertised: string, dbBytes = 1_000_000) =>
+    startCommand(checkCluster(flags(initialCluster, advertised)), '/data', dbBytes);
 
   test.each([
     ['an address', 'http://10.0.0.1:2380', 'http://10.0.0.1:2380'],
@@ -113,6 +113,16 @@ describe('the command that starts it', () => {
     expect(command(`m1=${advertised}`, advertised)).toContain(
       `--initial-advertise-peer-urls ${shellWord(advertised)} --listen-peer-urls ${shellWord(listens)}`,
     );
+  });
+
+  test.each([
+    [2 ** 30, undefined],
+    [3 * 2 ** 30, '8589934592'],
+    [5 * 2 ** 30, '10737418240'],
+  ])('hazards 17, 18: for a database of %i bytes has the quota %s', (dbBytes, quota) => {
+    const [, found] =
+      /--quota-backend-bytes (\d+)/.exec(command('m1=http://a:1', 'http://a:1', dbBytes)) ?? [];
+    expect(found).toBe(quota);
   });
 
   test('an etcd whose peers speak TLS starts', async () => {

@@ -7,7 +7,7 @@ import { ETCD_VERSIONS } from '../servers/binaries.js';
 import type { TestCluster } from '../servers/cluster.js';
 import { keptPorts } from '../servers/ports.js';
 import { type HashedState, restoredCluster, storeWithFull } from './members-set-up.js';
-import { fixture } from './request.js';
+import { APPLIERS, fixture } from './request.js';
 import { testDir } from './set-up.js';
 import { differencesFrom, sourceTruth } from './source-truth.js';
 
@@ -30,12 +30,13 @@ describe.each([
   });
 });
 
-test('three members from a full and deltas', async () => {
+test.each(APPLIERS)('three members from a full and deltas, %s applier', async (applier) => {
   const set = 'gardener-gzip-etcd3.5';
   const truth = await sourceTruth(set);
   const { cluster, results } = await restoredCluster('3.5.35', 3, dir.path, {
     container: fixture(`${set}/store`),
     version: '3.5.35',
+    applier,
   });
   await expectSource(cluster, results, truth);
   for (const endpoint of await cluster.endpoints())
