@@ -36,4 +36,24 @@ export const commands: readonly CommandEntry[] = [
     summary: 'show what a file or an object of a store holds',
     load: async () => (await import('./inspect.js')).inspectCommand,
   },
+  {
+    name: 'get',
+    summary: 'print keys as they were at a revision, straight out of backups',
+    load: async () => (await import('./get.js')).getCommand,
+  },
+  {
+    name: 'history',
+    summary: 'print every change of a key that the backups hold',
+    load: async () => (await import('./history.js')).historyCommand,
+  },
+  {
+    name: 'diff',
+    summary: 'print what changed between two revisions',
+    load: async () => (await import('./diff.js')).diffCommand,
+  },
+  {
+    name: 'export',
+    summary: 'print all keys for scripts, one JSON object a line',
+    load: async () => (await import('./export.js')).exportCommand,
+  },
 ];

@@ -15,7 +15,7 @@ export const EXIT_HELP = `Exit codes:
   0    done (also: stopped by SIGTERM and everything is stored)
   1    failed
   2    wrong usage or configuration
-  3    nothing to restore
+  3    nothing to restore, or no such key
   4    a backup is damaged, incomplete or forked
   130  cut short by SIGINT
   143  cut short by SIGTERM`;

@@ -7,6 +7,7 @@ export * from './db.js';
 export * from './delta.js';
 export * from './files.js';
 export * from './full.js';
+export * from './look.js';
 export * from './member.js';
 export * from './replay.js';
 export * from './wal.js';

@@ -19,6 +19,7 @@ mod error;
 mod files;
 mod full;
 mod job;
+mod look;
 mod member;
 mod pack;
 mod replay;

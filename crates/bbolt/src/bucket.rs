@@ -173,7 +173,7 @@ impl<'db> Bucket<'db> {
                 value,
             })?;
         }
-        Ok(Live::only(INLINE))
+        Ok(Live::of([INLINE]))
     }
 
     fn start(&self, order: Order, from: Option<&[u8]>) -> Result<Scan<'db>> {

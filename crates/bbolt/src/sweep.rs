@@ -45,9 +45,14 @@ impl Live {
         Self(vec![0; words])
     }
 
-    pub(crate) fn only(page: u64) -> Self {
-        let mut live = Self::new(page.saturating_add(1));
-        live.insert(page);
+    /// These pages.
+    #[must_use]
+    pub fn of(ids: impl IntoIterator<Item = u64>) -> Self {
+        let ids: Vec<u64> = ids.into_iter().collect();
+        let mut live = Self::new(ids.iter().max().map_or(0, |last| last.saturating_add(1)));
+        for id in ids {
+            live.insert(id);
+        }
         live
     }
 

@@ -7,6 +7,7 @@ mod append;
 pub mod compact;
 pub mod compare;
 mod error;
+pub mod look;
 pub mod pack;
 mod source;
 

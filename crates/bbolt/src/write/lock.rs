@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// An exclusive flock, held until it is dropped or the process ends.
+/// A flock, held until it is dropped or the process ends.
 pub struct FileLock {
     _lock: Lock,
 }
@@ -18,6 +18,17 @@ impl FileLock {
         Ok(Self {
             _lock: exclusive(&file, path)?,
         })
+    }
+
+    /// Keeps writers away while the file is read, and is refused where one has it open; other readers may share it.
+    /// `None` where the file system has no locks.
+    pub fn share(path: &Path) -> Result<Option<Self>> {
+        let file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        match take(&file, path, FlockOperation::NonBlockingLockShared) {
+            Ok(lock) => Ok(Some(Self { _lock: lock })),
+            Err(Error::Io { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -32,10 +43,14 @@ impl Drop for Lock {
 }
 
 pub(crate) fn exclusive(file: &File, path: &Path) -> Result<Lock> {
+    take(file, path, FlockOperation::NonBlockingLockExclusive)
+}
+
+fn take(file: &File, path: &Path, operation: FlockOperation) -> Result<Lock> {
     let own = file
         .try_clone()
         .map_err(|error| Error::io("open", path, error))?;
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+    match flock(file, operation) {
         Ok(()) => Ok(Lock(own)),
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let holder = file.metadata().ok().and_then(|stat| holder(stat.ino()));

@@ -1,0 +1,57 @@
+/** What a look says when what was asked cannot be read: the reason, and what can be had instead. */
+import { BackupError, type ErrorCode, isBackupError } from '../errors.js';
+import type { Branch, Plan, PlanResult } from '../snapshot/plan.js';
+
+const MAX_RANGES = 5;
+/** The object's bytes are at fault: there may be a way around it. */
+const DAMAGE: readonly ErrorCode[] = [
+  'CORRUPT',
+  'TRUNCATED',
+  'CHECKSUM',
+  'NOT_SORTED',
+  'REVISION_GAP',
+  'UNSUPPORTED',
+];
+
+export function gapError(
+  op: string,
+  { missing, wanted, best }: Extract<PlanResult, { kind: 'gap' }>,
+): BackupError {
+  const ranges = missing
+    .slice(0, MAX_RANGES)
+    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
+  const more = missing.length > MAX_RANGES ? ' and more' : '';
+  return new BackupError(
+    'REVISION_GAP',
+    `revisions ${ranges.join(', ')}${more} are in no usable object, so revision ${wanted} cannot be read`,
+    { op, hint: `the newest state that can be read: --at-revision ${best.revision}` },
+  );
+}
+
+export function forkError(op: string, branches: readonly Branch[]): BackupError {
+  const lines = branches.map(
+    ({ first, lowestRevision, highestRevision, isNewest, isHighest }) =>
+      `  from ${first}: revisions ${lowestRevision}-${highestRevision}` +
+      `${isNewest ? ', newest' : ''}${isHighest ? ', highest' : ''}`,
+  );
+  const what = `the store holds ${branches.length} histories that were not joined by a restore`;
+  const hint = [...lines, 'Choose one with --timeline newest or --timeline highest'].join('\n');
+  return new BackupError('FORK', what, { op, object: branches[0]?.first ?? '', hint });
+}
+
+export function nothingError(op: string, reason: string, nearest: Plan | undefined): BackupError {
+  const hint =
+    nearest === undefined
+      ? undefined
+      : `the lowest state that can be read: --at-revision ${nearest.revision}`;
+  return new BackupError('NOTHING_TO_RESTORE', reason, { op, ...(hint === undefined ? {} : { hint }) });
+}
+
+/** Names the way around a damaged object. */
+export function withWayAround(error: unknown, object: string): unknown {
+  if (!isBackupError(error) || !DAMAGE.includes(error.code) || error.hint !== undefined) return error;
+  return new BackupError(error.code, error.message, {
+    hint: `another way, if there is one: --exclude ${object}`,
+    cause: error,
+  });
+}
