@@ -67,6 +67,24 @@ export declare class JobControl {
   done(): number
 }
 
+/** One question. Objects in any order, then the rows. */
+export declare class Look {
+  constructor(query: LookQuery)
+  /** Own thread. */
+  full(full: LookFull, part: LookPart, control: JobControl): Promise<LookedFull>
+  /** Own thread. */
+  delta(path: string, part: LookPart, control: JobControl): Promise<LookedDelta>
+  /** Whole rows, `bytes` bytes or a little more; `null` at the end. Layout: `engine::look::row`. Own thread. */
+  rows(bytes: number, control: JobControl): Promise<Buffer | null>
+}
+
+/** A full that can be read at any place. */
+export declare class LookFull {
+  revision(): bigint
+  /** Records up to here may be compacted away; -1 when none ever were. */
+  compacted(): bigint
+}
+
 /** Reads deltas in order, from a revision on, and digests the records that they stand for. */
 export declare class Replay {
   /** Revisions up to `after` are passed over, and those behind `until` too. */
@@ -326,6 +344,15 @@ export interface HashKv {
   comparable: boolean
 }
 
+/** What a file is. `codec` is that of a full. */
+export interface IdentifiedBackup {
+  kind: 'full' | 'delta'
+  codec?: string
+}
+
+/** By its first bytes. Own thread. */
+export declare function identifyBackup(path: string): Promise<IdentifiedBackup>
+
 /** What a file is, by its first bytes: "bbolt", or words that end a sentence "it is …". Own thread. */
 export declare function identifyFile(path: string): Promise<string>
 
@@ -352,6 +379,44 @@ export interface LeaseGrant {
   ttlSeconds: bigint
 }
 
+/** What was read of a delta. */
+export interface LookedDelta {
+  firstRevision: bigint
+  lastRevision: bigint
+  /** Nothing older can change the answer. */
+  found: boolean
+  blocksRead: number
+  blocks: number
+}
+
+/** How a full was read. */
+export interface LookedFull {
+  /** Nothing older can change the answer. */
+  found: boolean
+  swept: boolean
+}
+
+/** Which object, for which state, without what. */
+export interface LookPart {
+  /** Number that comes back in the rows. */
+  source: number
+  side: 'from' | 'to' | 'both'
+  /** Changes up to this revision are passed over. */
+  after: bigint
+}
+
+/** What is asked; see `engine::look::Query`. */
+export interface LookQuery {
+  key: Uint8Array
+  isPrefix: boolean
+  ask: 'state' | 'history' | 'difference'
+  /** Of a difference: the revision of the state before. */
+  from: bigint
+  to: bigint
+  withValues: boolean
+  tempDir: string
+}
+
 /** Verdict of the mvcc check. */
 export interface MvccCheck {
   records: number
@@ -360,6 +425,9 @@ export interface MvccCheck {
   findings: Array<Finding>
   findingsTotal: number
 }
+
+/** Opens a full. `codec` `null`: a plain database that an etcd may have open, which is then LOCKED. Own thread. */
+export declare function openLookFull(path: string, codec: string | undefined | null, tempDir: string, control: JobControl): Promise<LookFull>
 
 /**
  * Writes base and deltas as a new database whose pages lie in key order, without free ones. Progress in records. Own

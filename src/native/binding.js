@@ -773,11 +773,13 @@ if (
   }
 }
 
-const { DeltaFeed, DeltaWriter, FileLock, JobControl, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, compareWithLater, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyFile, inspectDb, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaFeed, DeltaWriter, FileLock, JobControl, Look, LookFull, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, compareWithLater, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyBackup, identifyFile, inspectDb, openLookFull, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
 export { DeltaFeed }
 export { DeltaWriter }
 export { FileLock }
 export { JobControl }
+export { Look }
+export { LookFull }
 export { Replay }
 export { SnapshotSink }
 export { appendDeltas }
@@ -796,8 +798,10 @@ export { exportDelta }
 export { grantUnknownLeases }
 export { hashFile }
 export { hashKv }
+export { identifyBackup }
 export { identifyFile }
 export { inspectDb }
+export { openLookFull }
 export { packDb }
 export { packFull }
 export { prepareReplayBase }
