@@ -127,8 +127,8 @@ pub struct LookPart {
 }
 
 enum State {
-    Asking(engine::look::Look),
-    Answering(Answer),
+    Asking(Box<engine::look::Look>),
+    Answering(Box<Answer>),
     Ended,
 }
 
@@ -144,7 +144,7 @@ impl Look {
     pub fn new(query: LookQuery) -> Result<Self, SyncError> {
         let look = engine::look::Look::new(to_query(query)?);
         Ok(Self {
-            state: Arc::new(Mutex::new(State::Asking(look))),
+            state: Arc::new(Mutex::new(State::Asking(Box::new(look)))),
         })
     }
 
@@ -210,7 +210,7 @@ impl Look {
         job::spawn(env, "look-rows", move || {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
             if let State::Asking(look) = std::mem::replace(&mut *state, State::Ended) {
-                *state = State::Answering(look.answer()?);
+                *state = State::Answering(Box::new(look.answer()?));
             }
             let State::Answering(answer) = &mut *state else {
                 return Ok(None);
