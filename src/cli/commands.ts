@@ -22,6 +22,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./restore.js')).restoreCommand,
   },
   {
+    name: 'compact',
+    summary: 'merge base and deltas of a store into one new full',
+    load: async () => (await import('./compact.js')).compactCommand,
+  },
+  {
     name: 'list',
     summary: 'list the backups in a store',
     load: async () => (await import('./list.js')).listCommand,
