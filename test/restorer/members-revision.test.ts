@@ -10,7 +10,7 @@ import { restore } from '../../src/restorer/restore.js';
 import { CollectingSink } from '../etcd/collecting-sink.js';
 import { ETCD_VERSIONS, type EtcdVersion } from '../servers/binaries.js';
 import { startEtcd, type TestEtcd } from '../servers/etcd.js';
-import { readKeys, readTruth } from '../servers/truth.js';
+import { readKeys, readTruth, type Truth } from '../servers/truth.js';
 import { Backup, backupPlace } from '../snapshotter/backup.js';
 import { restoredCluster, storeWithFull } from './members-set-up.js';
 import { requestFor, restoreFrom } from './request.js';
@@ -87,6 +87,13 @@ test.each(ETCD_VERSIONS)(
   },
 );
 
+async function expectKeys(dataDir: string, { revision, keys }: Truth, by: bigint): Promise<void> {
+  const { etcd, endpoint } = await started('3.6.16', dataDir);
+  expect((await endpoint.status()).revision).toBe(revision + by);
+  expect(await readKeys(endpoint, revision + by)).toEqual(keys);
+  await etcd.stop();
+}
+
 test('three members raised alike form a cluster that goes on above', async () => {
   const full = await storeWithFull(dir.in('store'), '3.6.16');
   const { cluster } = await restoredCluster('3.6.16', 3, dir.path, { ...full, bumpRevision: BUMP });
@@ -111,7 +118,17 @@ test('an etcd that was raised is backed up and restored like any other', async (
   const expected = await readTruth(endpoint);
   expect(expected.revision).toBe(revision + BigInt(BUMP) + 20n);
   await etcd.stop();
-  const restored = await restoreFrom({ container: place.container, dataDir: dir.in('again') });
-  expect(restored.plan).toMatchObject({ revision: expected.revision });
-  await expectRestored('3.6.16', dir.in('again'), expected);
+  for (const change of [
+    {},
+    { applier: 'embedded' },
+    { pack: true },
+    { compact: true },
+    { bumpRevision: 7 },
+  ] as const) {
+    const name = Object.keys(change)[0] ?? 'as it is';
+    const restored = await restoreFrom({ container: place.container, dataDir: dir.in(name), ...change });
+    expect(restored.plan).toMatchObject({ revision: expected.revision });
+    if (name === 'bumpRevision') await expectKeys(dir.in(name), expected, 7n);
+    else await expectRestored('3.6.16', dir.in(name), expected);
+  }
 });

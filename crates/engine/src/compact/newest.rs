@@ -4,13 +4,14 @@ use crate::{Error, Result};
 use etcd_data::fingerprint::{Fingerprint, Fingerprinter};
 use etcd_data::partition::{PartitionTable, WARM_BATCH};
 
-/// Lowest bit of [`Newest::check`]: the record is a tombstone that stays.
-const TOMBSTONE: u32 = 1;
+/// Lowest bit of [`Newest::check`]: the record stays, but its key is not alive: a tombstone, or the one without a key that
+/// `--bump-revision` leaves.
+const NOT_ALIVE: u32 = 1;
 
 /// What is remembered of a key, in 12 bytes.
 #[derive(Clone, Copy, Default)]
 struct Newest {
-    /// 63 bits of a second hash, so that no two keys are taken for one; and [`TOMBSTONE`].
+    /// 63 bits of a second hash, so that no two keys are taken for one; and [`NOT_ALIVE`].
     check: [u32; 2],
     place: u32,
 }
@@ -46,11 +47,15 @@ impl NewestByKey {
         };
         let second = self.second.of(key).high();
         let [high, low] = [(second >> 32) as u32, second as u32];
-        let mark = if tombstone { TOMBSTONE } else { 0 };
+        let mark = if tombstone || key.is_empty() {
+            NOT_ALIVE
+        } else {
+            0
+        };
         self.batch.push(Seen {
             print,
             newest: Newest {
-                check: [high, low & !TOMBSTONE | mark],
+                check: [high, low & !NOT_ALIVE | mark],
                 place,
             },
             gone: tombstone && !stays,
@@ -61,17 +66,17 @@ impl NewestByKey {
         self.flush()
     }
 
-    /// Places of the newest records of all covered keys, and how many of them are tombstones.
+    /// Places of the newest records of all covered keys, and how many of these keys are not alive.
     pub fn take_places(&mut self) -> Result<(Vec<u32>, u64)> {
         self.flush()?;
         let mut places = Vec::new();
         places.reserve_exact(self.table.payloads().count());
-        let mut tombstones = 0u64;
+        let mut not_alive = 0u64;
         for newest in self.table.payloads() {
             places.push(newest.place);
-            tombstones = tombstones.saturating_add(u64::from(newest.check[1] & TOMBSTONE));
+            not_alive = not_alive.saturating_add(u64::from(newest.check[1] & NOT_ALIVE));
         }
-        Ok((places, tombstones))
+        Ok((places, not_alive))
     }
 
     /// On to keys that no scan has covered; `false` when there are none.
@@ -106,7 +111,7 @@ fn enter(table: &mut PartitionTable<Newest>, seen: &Seen) -> Result<()> {
 
 impl Newest {
     fn is_of_the_key_of(&self, other: &Self) -> bool {
-        let hash = |[high, low]: [u32; 2]| (high, low & !TOMBSTONE);
+        let hash = |[high, low]: [u32; 2]| (high, low & !NOT_ALIVE);
         hash(self.check) == hash(other.check)
     }
 }
@@ -150,7 +155,7 @@ mod tests {
                 );
             }
         }
-        let tombstone = seen(&table, [7, 8 | TOMBSTONE], 3);
+        let tombstone = seen(&table, [7, 8 | NOT_ALIVE], 3);
         enter(&mut table, &tombstone).unwrap();
         assert_eq!(
             table
@@ -175,8 +180,8 @@ mod tests {
         ] {
             keys.see(key.as_bytes(), place, tombstone, stays).unwrap();
         }
-        let (mut places, tombstones) = keys.take_places().unwrap();
+        let (mut places, not_alive) = keys.take_places().unwrap();
         places.sort_unstable();
-        assert_eq!((places, tombstones), (vec![2, 5, 6], 1));
+        assert_eq!((places, not_alive), (vec![2, 5, 6], 2));
     }
 }

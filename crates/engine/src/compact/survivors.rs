@@ -19,7 +19,7 @@ pub(crate) struct Survivors {
     pub places: Vec<u32>,
     /// First place above C: from there on everything stays.
     pub above: u64,
-    /// Survivors at or below C that are no tombstones.
+    /// Survivors at or below C that are values of keys.
     pub live_keys: u64,
     /// Reads of the whole source, and the records of all of them.
     pub scans: u32,
@@ -45,11 +45,11 @@ pub(crate) fn find<P: AsRef<Path>>(
         let end = scan(source, compaction, &mut keys, &mut found, cancel, progress)?;
         check_reached(compaction.at, end)?;
         found.scans = found.scans.saturating_add(1);
-        let (places, tombstones) = keys.take_places()?;
+        let (places, not_alive) = keys.take_places()?;
         found.live_keys = found
             .live_keys
             .saturating_add(places.len() as u64)
-            .saturating_sub(tombstones);
+            .saturating_sub(not_alive);
         found.places.reserve_exact(places.len());
         found.places.extend(places);
         if !keys.next_range() {
