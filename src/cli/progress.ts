@@ -6,10 +6,13 @@ import type { Logger } from './log.js';
 /** One stage of a job. Counts never decrease; `total` is undefined where nobody knows it. */
 export interface Progress {
   update(stage: string, done: number, total: number | undefined, unit: 'bytes' | 'events' | 'pages'): void;
+  /** Other lines come now: makes room for them on a terminal. What is shown is shown again with the next update. */
+  clear(): void;
   end(): void;
 }
 
 const LOG_INTERVAL_MS = 10_000;
+const ERASE_LINE = '\r\x1b[K';
 
 export async function createProgress(log: Logger): Promise<Progress> {
   if (!process.stderr.isTTY) return new LoggedProgress(log);
@@ -33,6 +36,10 @@ class TerminalProgress implements Progress {
     const amount = unit === 'bytes' ? formatBytes(done) : `${done} ${unit}`;
     this.#bar?.setTotal(Math.max(total ?? done, done));
     this.#bar?.update(done, { amount, rate });
+  }
+
+  clear(): void {
+    if (this.#bar !== undefined) process.stderr.write(ERASE_LINE);
   }
 
   end(): void {
@@ -76,6 +83,10 @@ class LoggedProgress implements Progress {
       { stage, done, total, unit, percent, rate: describeRate(done, now - this.#startMs, unit) },
       'progress',
     );
+  }
+
+  clear(): void {
+    // Its lines are whole.
   }
 
   end(): void {

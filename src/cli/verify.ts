@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { dataDirFlags, parseDataDirConfig } from '../config/data-dir.js';
 import { loggingFlags } from '../config/logging.js';
 import { outputFlags, parseOutput } from '../config/output.js';
-import { storeFlags } from '../config/store.js';
+import { parseStoreConfig, storeFlags } from '../config/store.js';
 import { parseVerifyConfig, type VerifyConfig, verifyFlags } from '../config/verify.js';
 import { BackupError } from '../errors.js';
 import type { Keeper } from '../validator/memory.js';
@@ -24,11 +24,11 @@ export const verifyCommand: Command = {
   description:
     'Verifies the named objects, or all of them and the chain that they make: digests, bbolt structure, mvcc records, ' +
     'HashKV, order of revisions, manifests. Objects that an earlier run found sound are not read again while name, ' +
-    'length, time and manifest stay the same; named ones always are. With --deep each full is also held against the full ' +
-    'before it and the deltas between them. With --trial-restore a real etcd is started on the ' +
-    'newest state, in private, and asked. With --file: one snapshot file. With --data-dir: the data directory of a ' +
-    'stopped etcd, compared with the store that is named, if any. Changes nothing in the store, but with --remember. ' +
-    'Ctrl-C keeps what is done. Exit code 4 when something is wrong.',
+    'length, time and manifest stay the same; named ones always are. With --deep each full is also held against the ' +
+    'full before it and the deltas between them. With --trial-restore a real etcd is started on the newest state, in ' +
+    'private, and asked. With --file: one local file, a snapshot or an object of a store. With --data-dir: the data ' +
+    'directory of a stopped etcd, compared with the store that is named, if any. Changes nothing in the store, but ' +
+    'with --remember. Ctrl-C keeps what is done. Exit code 4 when something is wrong.',
   operands: '[NAME...]',
   flags: [storeFlags, verifyFlags, dataDirFlags, outputFlags, loggingFlags],
   run: verify,
@@ -97,6 +97,11 @@ async function verifyObjects(
   const { out, log, signal, operands, progress } = context;
   const { tempDir } = settings;
   const onNote = (text: string) => log.info(text);
+  const tell = (lines: readonly string[]) => {
+    if (json) return;
+    progress.clear();
+    for (const line of lines) out.text(line);
+  };
   let inStore: StoredResults | undefined;
   const keepers = ({ verified: keys }: { readonly verified: readonly string[] }): readonly Keeper[] => {
     const { stateDir, remember } = config;
@@ -109,12 +114,8 @@ async function verifyObjects(
       ...config,
       ...{ names: operands, tempDir, keepers, signal },
       answer: (question) => answerOnce(context, settings, question),
-      onVerdict: (one) => {
-        if (!json) for (const line of objectLines(one)) out.text(line);
-      },
-      onCompared: (one) => {
-        if (!json) out.text(deepLine(one));
-      },
+      onVerdict: (one) => tell(objectLines(one)),
+      onCompared: (one) => tell([deepLine(one)]),
       onWarning: (text) => log.warn(text),
       onRecords: (_, records) => progress.update('compare', records, undefined, 'events'),
       onProgress: (done, total) => progress.update('verify', done, total, 'bytes'),
@@ -157,7 +158,7 @@ async function verifyOneFile(
     () => 0,
   );
   const verdict = await verifyFile(path, {
-    ...{ skipHashCheck, signal },
+    ...{ skipHashCheck, signal, tempDir: parseStoreConfig(context.given).tempDir },
     onProgress: (share) => progress.update('verify', Math.round(share * bytes), bytes, 'bytes'),
   });
   progress.end();

@@ -10,7 +10,7 @@ const MAX_AGE_MS = 30 * DAY_MS;
 const OFF = 'off';
 
 export const verifyFlags = {
-  file: text('file', '', 'verify this snapshot file instead of a store'),
+  file: text('file', '', 'verify this file instead of a store: a snapshot, a full or a delta'),
   skipHashCheck: bool(
     'skip-hash-check',
     false,

@@ -57,3 +57,33 @@ export function unpackFull(
 ): Promise<binding.UnpackedFull> {
   return call('unpack', object, (control) => binding.unpackFull(request, control), options);
 }
+
+/** Unpacks a full while it arrives, off the JavaScript thread; what it came as is nowhere on disk. */
+export class UnpackSink {
+  readonly #sink: binding.UnpackSink;
+
+  /** Creates the target, which must not exist; it is not synced, and removed on failure. */
+  constructor(
+    private readonly object: string,
+    { target, codec, maxBytes }: Pick<UnpackRequest, 'target' | 'codec' | 'maxBytes'>,
+  ) {
+    this.#sink = callSync('unpack', object, () => new binding.UnpackSink(object, target, codec, maxBytes));
+  }
+
+  push(piece: Uint8Array): 'more' | 'pause' | 'stop' {
+    return this.#sink.push(piece);
+  }
+
+  drained(): Promise<void> {
+    return this.#sink.drained();
+  }
+
+  /** After the last byte: what it was, packed and plain. */
+  finish(options: NativeOptions = {}): Promise<binding.UnpackedFull> {
+    return call('unpack', this.object, () => this.#sink.finish(), options);
+  }
+
+  abort(): Promise<void> {
+    return this.#sink.abort();
+  }
+}

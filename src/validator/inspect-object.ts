@@ -2,13 +2,13 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BackupError } from '../errors.js';
-import { inspectDb, unpackFull, verifyDelta } from '../native/index.js';
+import { inspectDb, verifyDelta } from '../native/index.js';
 import { readCatalog } from '../pipeline/catalog.js';
 import { download } from '../pipeline/download.js';
 import { isMeant } from '../snapshot/name.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
 import type { Store } from '../store/store.js';
-import { codecOf, MAX_PLAIN_BYTES } from './verify-full.js';
+import { receiveFull } from './receive-full.js';
 
 export interface InspectOptions {
   readonly signal?: AbortSignal | undefined;
@@ -30,12 +30,11 @@ export async function inspectObject(
   const workDir = await mkdtemp(join(tempDir, 'etcdbr-inspect-'));
   try {
     const path = join(workDir, object.name.text);
-    await download(store, object, path, options);
     const { key, bytes, manifest } = object;
     return {
       key,
       objectBytes: bytes,
-      ...(await describe(object, path, options)),
+      ...(await describe(store, object, path, options)),
       manifest: manifest ?? null,
     };
   } finally {
@@ -43,14 +42,26 @@ export async function inspectObject(
   }
 }
 
-async function describe(object: StoredSnapshot, path: string, options: InspectOptions): Promise<object> {
+async function describe(
+  store: Store,
+  object: StoredSnapshot,
+  path: string,
+  options: InspectOptions,
+): Promise<object> {
   const name = object.name.text;
+  if (object.name.encrypted) {
+    const hint = 'list it to see what its manifest says';
+    throw new BackupError('UNSUPPORTED', 'is encrypted, which cannot be read yet', {
+      op: 'inspect',
+      object: name,
+      hint,
+    });
+  }
   if (object.name.kind === 'delta') {
+    await download(store, object, path, options);
     const { format, summary, header, leases } = await verifyDelta(name, path, options);
     return { kind: `delta (${format})`, ...summary, ...header, leases: leases.length };
   }
-  const plain = `${path}.plain`;
-  const request = { source: path, target: plain, codec: codecOf(object), stripTrailer: false };
-  const { trailer } = await unpackFull(name, { ...request, maxBytes: MAX_PLAIN_BYTES }, options);
-  return { kind: 'full', trailer, ...(await inspectDb(plain, options)) };
+  const { trailer } = await receiveFull(store, object, path, options);
+  return { kind: 'full', trailer, ...(await inspectDb(path, options)) };
 }

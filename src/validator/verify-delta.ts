@@ -1,8 +1,9 @@
 /** Everything that can be said of one delta alone: digests, blocks, order, times, and that its name tells the truth. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { deltaLastEvent, verifyDelta as readThrough } from '../native/index.js';
+import { type DeltaSummary, deltaLastEvent, verifyDelta as readThrough } from '../native/index.js';
 import { download } from '../pipeline/download.js';
+import type { SnapshotName } from '../snapshot/name.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
 import type { Store } from '../store/store.js';
 import { compareDelta } from './compare-manifest.js';
@@ -27,13 +28,7 @@ export async function verifyDelta(
       onProgress: (bytes) => onProgress?.((FETCHED * bytes) / Math.max(object.bytes, 1)),
     });
     const { summary, header } = await readThrough(name.text, path, { signal });
-    const problems: string[] = [];
-    if (summary.firstRevision !== name.start) {
-      problems.push(`it begins at revision ${summary.firstRevision}, its name says ${name.start}`);
-    }
-    if (summary.lastRevision !== name.last) {
-      problems.push(`it ends at revision ${summary.lastRevision}, its name says ${name.last}`);
-    }
+    const problems = nameProblems(name, summary);
     if (manifest !== undefined) {
       const last = manifest.lastRecord && (await deltaLastEvent(name.text, path, { signal }));
       problems.push(...compareDelta(manifest, summary, last));
@@ -50,4 +45,15 @@ export async function verifyDelta(
   } finally {
     if (!kept) await rm(path, { force: true });
   }
+}
+
+export function nameProblems(
+  { start, last }: SnapshotName,
+  { firstRevision, lastRevision }: Pick<DeltaSummary, 'firstRevision' | 'lastRevision'>,
+): string[] {
+  const problems: string[] = [];
+  if (firstRevision !== start)
+    problems.push(`it begins at revision ${firstRevision}, its name says ${start}`);
+  if (lastRevision !== last) problems.push(`it ends at revision ${lastRevision}, its name says ${last}`);
+  return problems;
 }

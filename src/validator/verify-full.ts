@@ -1,21 +1,18 @@
 /** Everything that can be said of one full without an etcd: digests, structure, mvcc records, HashKV. */
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkDb, checkMvcc, hashKv, inspectDb, type ReadCodec, unpackFull } from '../native/index.js';
-import { download } from '../pipeline/download.js';
+import { checkDb, checkMvcc, hashKv, inspectDb } from '../native/index.js';
 import type { Manifest } from '../snapshot/manifest.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
 import type { Store } from '../store/store.js';
 import { allOrFirstFailure } from './all-or-first-failure.js';
 import { compareFull } from './compare-manifest.js';
 import { describeFindings, MAX_FINDINGS, THREADS } from './findings.js';
+import { receiveFull } from './receive-full.js';
 import type { DbVerdict, ObjectFindings, VerifyOptions } from './verdict.js';
 
-/** A packed snapshot never unpacks to more than etcd could ever hold. */
-export const MAX_PLAIN_BYTES = 1024 ** 4;
-/** Shares of the time that an object takes, roughly: fetching, unpacking with both digests, checking. */
-const FETCHED = 0.25;
-const UNPACKED = 0.6;
+/** Share of the time that an object takes, roughly, until it is there. The rest are the checks. */
+const RECEIVED = 0.6;
 const SMALLEST_PAGE_BYTES = 4096;
 
 /** A full that is sound stays at `keepAt`, plain, when that is given; every other file is removed. */
@@ -26,33 +23,25 @@ export async function verifyFull(
   options: VerifyOptions & { readonly keepAt?: string | undefined },
 ): Promise<ObjectFindings> {
   const { signal, onProgress, keepAt } = options;
-  const name = object.name.text;
-  const packed = join(workDir, name);
-  const plain = `${packed}.plain`;
+  const plain = keepAt ?? join(workDir, object.name.text);
   let kept = false;
   try {
-    await download(store, object, packed, {
+    const unpacked = await receiveFull(store, object, plain, {
       signal,
-      onProgress: (bytes) => onProgress?.((FETCHED * bytes) / Math.max(object.bytes, 1)),
+      onProgress: (bytes) => onProgress?.((RECEIVED * bytes) / Math.max(object.bytes, 1)),
     });
-    const target = keepAt ?? plain;
-    const request = { source: packed, target, codec: codecOf(object), stripTrailer: false };
-    const unpacked = await unpackFull(name, { ...request, maxBytes: MAX_PLAIN_BYTES }, { signal });
-    await rm(packed);
-    onProgress?.(UNPACKED);
-    const checked = await checkPlain(target, object.manifest?.hashKv, {
+    const checked = await checkPlain(plain, object.manifest?.hashKv, {
       signal,
-      onProgress: (share) => onProgress?.(UNPACKED + (1 - UNPACKED) * share),
+      onProgress: (share) => onProgress?.(RECEIVED + (1 - RECEIVED) * share),
     });
     const problems = [...trailerProblems(unpacked.trailer), ...checked.db.problems];
     if (object.manifest !== undefined)
       problems.push(...compareFull(object.manifest, object, unpacked, checked));
-    kept = problems.length === 0;
+    kept = problems.length === 0 && keepAt !== undefined;
     const { revision, records } = checked.db;
     return { revision, records, problems, sha256: unpacked.packedSha256, predecessor: undefined };
   } finally {
-    const left = kept || keepAt === undefined ? [packed, plain] : [packed, plain, keepAt];
-    await Promise.all(left.map((path) => rm(path, { force: true })));
+    if (!kept) await rm(plain, { force: true });
   }
 }
 
@@ -90,11 +79,7 @@ export async function checkPlain(
   return { db: { revision: info.revision, records: mvcc.records, problems }, info, hash };
 }
 
-function trailerProblems(trailer: 'good' | 'missing' | 'wrong'): string[] {
+export function trailerProblems(trailer: 'good' | 'missing' | 'wrong'): string[] {
   if (trailer === 'missing') return ['it lacks the SHA-256 at its end'];
   return trailer === 'wrong' ? ['the SHA-256 at its end does not fit its bytes'] : [];
-}
-
-export function codecOf({ name }: StoredSnapshot): ReadCodec {
-  return name.codec === 'ebd' ? 'none' : name.codec;
 }

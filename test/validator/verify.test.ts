@@ -95,7 +95,7 @@ describe('one file', () => {
 
   it('hazard 26: is verified and inspected without leaving a trace', async () => {
     const [before, content] = [await stat(snapshot), await readFile(snapshot)];
-    expect((await verifyFile(snapshot, { skipHashCheck: false })).problems).toEqual([]);
+    expect((await verifyFile(snapshot, { skipHashCheck: false, tempDir: dir })).problems).toEqual([]);
     expect(await inspectFile(snapshot)).toMatchObject({ kind: 'database', revision: expect.any(BigInt) });
     const after = await stat(snapshot);
     expect([after.size, after.mtimeMs]).toEqual([before.size, before.mtimeMs]);
@@ -105,18 +105,34 @@ describe('one file', () => {
   it('hazard 28: a copy of member/snap/db is taken only when that is said', async () => {
     const bytes = await readFile(snapshot);
     await writeFile(snapshot, bytes.subarray(0, bytes.length - 32));
-    const refused = verifyFile(snapshot, { skipHashCheck: false });
+    const refused = verifyFile(snapshot, { skipHashCheck: false, tempDir: dir });
     await expect(refused).rejects.toMatchObject({
       code: 'TRUNCATED',
       message: expect.stringContaining('--skip-hash-check'),
     });
-    expect((await verifyFile(snapshot, { skipHashCheck: true })).problems).toEqual([]);
+    expect((await verifyFile(snapshot, { skipHashCheck: true, tempDir: dir })).problems).toEqual([]);
+  });
+
+  it('an object that was copied out of a store is verified, too, whatever it is', async () => {
+    const options = { skipHashCheck: false, tempDir: join(dir, 'temp') };
+    const full = await verifyFile(objectPath(FULL), options);
+    expect(full).toMatchObject({ revision: 1486n, problems: [] });
+    expect(await verifyFile(objectPath(DELTA), options)).toMatchObject({ revision: 1986n, problems: [] });
+    expect(await readdir(options.tempDir)).toEqual([]);
+    const renamed = join(dir, 'copy of a delta');
+    await cp(objectPath(DELTA), renamed);
+    expect(await verifyFile(renamed, options)).toMatchObject({ revision: 1986n, problems: [] });
+    const lying = join(dir, 'Incr-00001700-00001986-1796074463.gz');
+    await cp(objectPath(DELTA), lying);
+    expect((await verifyFile(lying, options)).problems.join()).toContain('its name says 1700');
+    await change(FULL, (plain) => plain.subarray(0, plain.length - 4096));
+    expect((await verifyFile(objectPath(FULL), options)).problems.join()).toMatch(/SHA-256/);
   });
 
   it('hazard 27: what is no snapshot is called by its name', async () => {
     const zip = join(dir, 'backup.zip');
     await writeFile(zip, Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(2000)]));
-    await expect(verifyFile(zip, { skipHashCheck: true })).rejects.toThrow(/zip/i);
+    await expect(verifyFile(zip, { skipHashCheck: true, tempDir: dir })).rejects.toThrow(/zip/i);
     await expect(inspectFile(zip)).rejects.toThrow(/zip/i);
     await expect(inspectFile(dir)).rejects.toThrow(/directory/);
   });

@@ -7,7 +7,7 @@ use crate::job;
 use napi::Env;
 use napi::bindgen_prelude::{Object, Uint8Array};
 use napi_derive::napi;
-use pack::{Codec, Flow, Sink, SinkOptions, Trailer, UnpackOptions};
+use pack::{Codec, Flow, Sink, SinkOptions, Trailer, UnpackOptions, UnpackSinkOptions, Unpacked};
 use std::path::PathBuf;
 
 /// A snapshot stream that arrived whole.
@@ -48,11 +48,7 @@ impl SnapshotSink {
     /// not block.
     #[napi(ts_return_type = "'more' | 'pause' | 'stop'")]
     pub fn push(&self, message: Uint8Array) -> &'static str {
-        match self.sink.as_ref().map(|sink| sink.push(message.to_vec())) {
-            Some(Flow::More) => "more",
-            Some(Flow::Pause) => "pause",
-            Some(Flow::Stop) | None => "stop",
-        }
+        flow_name(self.sink.as_ref().map(|sink| sink.push(message.to_vec())))
     }
 
     /// Resolves when there is room again, or when the sink has ended. Own thread.
@@ -142,14 +138,96 @@ pub fn unpack_full<'env>(
             max_bytes,
         };
         let unpacked = pack::unpack(&options, &cancel)?;
-        Ok(UnpackedFull {
-            packed_bytes: to_number(unpacked.packed_bytes),
-            packed_sha256: hex(&unpacked.packed_sha256),
-            plain_bytes: to_number(unpacked.plain_bytes),
-            db_sha256: hex(&unpacked.db_sha256),
-            trailer: trailer_name(unpacked.trailer).to_owned(),
-        })
+        Ok(unpacked_full(&unpacked))
     })
+}
+
+/// Unpacks a full while it arrives.
+#[napi]
+pub struct UnpackSink {
+    sink: Option<pack::UnpackSink>,
+}
+
+#[napi]
+impl UnpackSink {
+    /// Creates the target, which must not exist and is removed on failure; `name` is what errors call the full.
+    /// JavaScript thread.
+    #[napi(constructor)]
+    pub fn new(
+        name: String,
+        target: String,
+        codec: String,
+        max_bytes: f64,
+    ) -> Result<Self, SyncError> {
+        let start = || -> Outcome<pack::UnpackSink> {
+            Ok(pack::UnpackSink::start(UnpackSinkOptions {
+                codec: Codec::from_name(&codec)?,
+                max_bytes: from_number(max_bytes),
+                target: target.into(),
+                name,
+            })?)
+        };
+        Ok(Self {
+            sink: Some(start()?),
+        })
+    }
+
+    /// Copies the next bytes in. "more", "pause" (wait for `drained`) or "stop" (`finish` says why). JavaScript thread,
+    /// does not block.
+    #[napi(ts_return_type = "'more' | 'pause' | 'stop'")]
+    pub fn push(&self, piece: Uint8Array) -> &'static str {
+        flow_name(self.sink.as_ref().map(|sink| sink.push(piece.to_vec())))
+    }
+
+    /// Resolves when there is room again, or when the sink has ended. Own thread.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn drained<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let wait = self.sink.as_ref().map(pack::UnpackSink::drain_handle);
+        job::spawn(env, "drain", move || {
+            if let Some(wait) = wait {
+                wait();
+            }
+            Ok(())
+        })
+    }
+
+    /// Everything was pushed: waits for what is queued. Own thread.
+    #[napi(ts_return_type = "Promise<UnpackedFull>")]
+    pub fn finish<'env>(&mut self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let sink = self.sink.take();
+        job::spawn(env, "unpack-finish", move || {
+            let sink = sink.ok_or_else(|| Failure::internal("the sink has ended before"))?;
+            Ok(unpacked_full(&sink.finish()?))
+        })
+    }
+
+    /// Gives the full up and removes the target. Own thread, since it waits for the sink's threads.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn abort<'env>(&mut self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let sink = self.sink.take();
+        job::spawn(env, "unpack-abort", move || {
+            drop(sink);
+            Ok(())
+        })
+    }
+}
+
+fn unpacked_full(unpacked: &Unpacked) -> UnpackedFull {
+    UnpackedFull {
+        packed_bytes: to_number(unpacked.packed_bytes),
+        packed_sha256: hex(&unpacked.packed_sha256),
+        plain_bytes: to_number(unpacked.plain_bytes),
+        db_sha256: hex(&unpacked.db_sha256),
+        trailer: trailer_name(unpacked.trailer).to_owned(),
+    }
+}
+
+fn flow_name(flow: Option<Flow>) -> &'static str {
+    match flow {
+        Some(Flow::More) => "more",
+        Some(Flow::Pause) => "pause",
+        Some(Flow::Stop) | None => "stop",
+    }
 }
 
 fn trailer_name(trailer: Trailer) -> &'static str {

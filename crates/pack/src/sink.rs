@@ -7,19 +7,16 @@
 
 use crate::digest::{Sha256Digest, TailDigest, Trailer};
 use crate::pack::{Packed, Packer};
+use crate::queue::{Flow, Queue};
 use crate::snapshot_response::parse;
 use crate::{Codec, Error, Result};
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// Messages may wait up to this many bytes before the caller is asked to pause.
-const MAX_QUEUED_BYTES: usize = 4 * 1024 * 1024;
-const RESUME_BELOW_BYTES: usize = 1024 * 1024;
 const CHUNK_BYTES: usize = 512 * 1024;
 const MAX_WAITING_CHUNKS: usize = 4;
 
@@ -45,17 +42,6 @@ pub struct SinkSummary {
     pub packed: Packed,
 }
 
-/// What the caller of [`Sink::push`] should do next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
-    /// Go on.
-    More,
-    /// Push nothing until [`Sink::drain_handle`] has returned.
-    Pause,
-    /// The intake has failed: [`Sink::finish`] says why.
-    Stop,
-}
-
 /// The intake. Dropping it without [`Sink::finish`] stops the threads; the caller removes the files.
 pub struct Sink {
     queue: Arc<Queue>,
@@ -75,8 +61,7 @@ impl Sink {
         let shared = Arc::clone(&queue);
         let intake = thread::spawn(move || {
             let result = take_in(&shared, raw, &options, packer);
-            shared.lock().ended = true;
-            shared.changed.notify_all();
+            shared.end();
             result
         });
         Ok(Self {
@@ -92,8 +77,7 @@ impl Sink {
 
     /// A handle for waiting on another thread.
     pub fn drain_handle(&self) -> impl FnOnce() + Send + 'static {
-        let queue = Arc::clone(&self.queue);
-        move || queue.wait_below(RESUME_BELOW_BYTES)
+        self.queue.drain_handle()
     }
 
     /// Ends the stream and waits for both threads. The caller says that the stream ended without an error.
@@ -115,73 +99,6 @@ impl Drop for Sink {
         if let Some(intake) = self.intake.take() {
             let _ = intake.join();
         }
-    }
-}
-
-#[derive(Default)]
-struct Queue {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    messages: VecDeque<Vec<u8>>,
-    bytes: usize,
-    closed: bool,
-    aborted: bool,
-    /// The intake thread is gone: nothing will be taken out any more.
-    ended: bool,
-}
-
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn push(&self, message: Vec<u8>) -> Flow {
-        let mut state = self.lock();
-        if state.ended || state.closed {
-            return Flow::Stop;
-        }
-        state.bytes = state.bytes.saturating_add(message.len());
-        state.messages.push_back(message);
-        self.changed.notify_all();
-        if state.bytes < MAX_QUEUED_BYTES {
-            Flow::More
-        } else {
-            Flow::Pause
-        }
-    }
-
-    fn pop(&self) -> Option<Vec<u8>> {
-        let waiting = self
-            .changed
-            .wait_while(self.lock(), |s| s.messages.is_empty() && !s.closed);
-        let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
-        let message = state.messages.pop_front()?;
-        state.bytes = state.bytes.saturating_sub(message.len());
-        if state.bytes < RESUME_BELOW_BYTES {
-            self.changed.notify_all();
-        }
-        Some(message)
-    }
-
-    fn wait_below(&self, bytes: usize) {
-        drop(
-            self.changed
-                .wait_while(self.lock(), |s| s.bytes >= bytes && !s.ended && !s.closed),
-        );
-    }
-
-    fn close(&self, aborted: bool) {
-        let mut state = self.lock();
-        state.closed = true;
-        if aborted {
-            state.aborted = true;
-            state.messages.clear();
-        }
-        self.changed.notify_all();
     }
 }
 
@@ -235,7 +152,7 @@ fn write_raw(
     raw.write_all(&chunk)
         .map_err(Error::io(format!("write {path}")))?;
     let packer_lives = chunks.send(chunk).is_ok();
-    if queue.lock().aborted || !packer_lives {
+    if queue.is_aborted() || !packer_lives {
         return Err(Error::Truncated("the stream was given up".to_owned()));
     }
     whole(digest, remaining)

@@ -52,22 +52,31 @@ pub fn unpack(options: &UnpackOptions<'_>, cancel: &Cancel) -> Result<Unpacked> 
     expect_codec(&mut source, options)?;
     let file = File::create_new(options.target)
         .map_err(Error::io(format!("create {}", options.target.display())))?;
-    let result = run(options, source, file, cancel);
+    let result = run(options, source, file, Durability::Synced, cancel);
     if result.is_err() {
         let _ = std::fs::remove_file(options.target);
     }
     result
 }
 
-fn run(
+/// Whether what was unpacked is to survive a power failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    Synced,
+    /// A file that is only looked at.
+    None,
+}
+
+pub(crate) fn run(
     options: &UnpackOptions<'_>,
-    source: File,
+    source: impl Read,
     target: File,
+    durability: Durability,
     cancel: &Cancel,
 ) -> Result<Unpacked> {
     let (sender, receiver) = sync_channel(MAX_WAITING_CHUNKS);
     thread::scope(|scope| {
-        let writing = scope.spawn(|| write_plain(options, target, receiver));
+        let writing = scope.spawn(|| write_plain(options, target, durability, receiver));
         let read = read_packed(options, source, sender, cancel);
         let wrote = writing
             .join()
@@ -96,7 +105,12 @@ fn expect_codec(source: &mut File, options: &UnpackOptions<'_>) -> Result<()> {
     let count = source
         .read_at(&mut head, 0)
         .map_err(Error::io(format!("read {}", options.source.display())))?;
-    let found = Codec::sniff(head.get(..count).unwrap_or_default());
+    expect_signature(head.get(..count).unwrap_or_default(), options)
+}
+
+/// `head`: the first bytes, at least 4 where there are as many.
+pub(crate) fn expect_signature(head: &[u8], options: &UnpackOptions<'_>) -> Result<()> {
+    let found = Codec::sniff(head);
     let expected = options.codec;
     let signed = matches!(expected, Codec::Gzip | Codec::Zlib | Codec::Zstd);
     if (signed || expected == Codec::None) && found != Some(expected) && (signed || found.is_some())
@@ -113,7 +127,7 @@ fn expect_codec(source: &mut File, options: &UnpackOptions<'_>) -> Result<()> {
 
 fn read_packed(
     options: &UnpackOptions<'_>,
-    source: File,
+    source: impl Read,
     chunks: SyncSender<Vec<u8>>,
     cancel: &Cancel,
 ) -> Result<(u64, Sha256Digest)> {
@@ -160,6 +174,7 @@ fn decode_error(options: &UnpackOptions<'_>, error: io::Error) -> Error {
 fn write_plain(
     options: &UnpackOptions<'_>,
     mut target: File,
+    durability: Durability,
     chunks: Receiver<Vec<u8>>,
 ) -> Result<(Sha256Digest, Trailer, u64)> {
     let path = options.target.display();
@@ -184,8 +199,10 @@ fn write_plain(
             .set_len(bytes.saturating_sub(TRAILER_BYTES as u64))
             .map_err(Error::io(format!("truncate {path}")))?;
     }
-    target
-        .sync_all()
-        .map_err(Error::io(format!("sync {path}")))?;
+    if durability == Durability::Synced {
+        target
+            .sync_all()
+            .map_err(Error::io(format!("sync {path}")))?;
+    }
     Ok((sha256, trailer, bytes))
 }
