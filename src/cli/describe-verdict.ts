@@ -1,7 +1,11 @@
 /** What a verification found, in lines for people. */
 import { formatBytes, formatRate } from '../base/bytes.js';
+import type { RevisionRange } from '../snapshot/plan.js';
 import type { DeepVerdict, ObjectVerdict, SetVerdict } from '../validator/verdict.js';
 import { describePlan } from './describe-plan.js';
+
+/** Of revisions that can be restored: a store that keeps fulls alone has one for each. */
+const MAX_RANGES = 8;
 
 type Told = Pick<
   ObjectVerdict,
@@ -21,17 +25,22 @@ export function deepLine({ base, later, deltas, outcome, detail, remembered }: D
   return `equal    ${later}: ${sources} make it${remembered ? '  (compared before)' : `, ${detail}`}`;
 }
 
-export function chainLines({ chain, gone }: SetVerdict): string[] {
+export function chainLines({ chain, gone, manifests }: SetVerdict): string[] {
   const lines = gone.map((name) => `gone     ${name}  was deleted meanwhile`);
+  lines.push(...manifests.map(({ object, text }) => `WRONG    ${object}: ${text}`));
   if (chain === undefined) return lines;
   const { plan, restorable, problems, notes } = chain;
   lines.push(...problems.map(({ object, text }) => `WRONG    ${object}: ${text}`));
   lines.push(...describePlan(plan));
-  if (restorable.length > 0) {
-    const ranges = restorable.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
-    lines.push(`every revision of ${ranges.join(', ')} can be restored`);
-  }
+  if (restorable.length > 0) lines.push(rangesLine(restorable));
   return [...lines, ...notes.map((note) => `note: ${note}`)];
+}
+
+function rangesLine(restorable: readonly RevisionRange[]): string {
+  const newest = restorable.slice(-MAX_RANGES);
+  const ranges = newest.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
+  const older = restorable.length - newest.length;
+  return `every revision of ${ranges.join(', ')} can be restored${older > 0 ? `, and of ${older} older ranges` : ''}`;
 }
 
 export function totalsLine({ objects, totals }: SetVerdict): string {

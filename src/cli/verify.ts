@@ -126,7 +126,7 @@ async function verifyObjects(
 }
 
 /** What is wrong first of all. */
-function damageOf({ objects, chain, deep }: SetVerdict): BackupError | undefined {
+function damageOf({ objects, manifests, chain, deep }: SetVerdict): BackupError | undefined {
   const op = 'verify';
   const damaged = objects.filter(({ problems }) => problems.length > 0);
   if (damaged.length > 0) {
@@ -137,13 +137,14 @@ function damageOf({ objects, chain, deep }: SetVerdict): BackupError | undefined
     const what = `${differing} of ${deep.length} fulls are not what base and deltas make`;
     return new BackupError('MISMATCH', what, { op });
   }
-  const { plan, problems = [] } = chain ?? {};
+  const { plan } = chain ?? {};
   if (plan?.kind === 'gap') return new BackupError('REVISION_GAP', 'the chain is not complete', { op });
   if (plan?.kind === 'fork') return new BackupError('FORK', 'the store holds two histories', { op });
   if (plan?.kind === 'nothing')
     return new BackupError('CORRUPT', `nothing can be restored: ${plan.reason}`, { op });
+  const problems = [...manifests, ...(chain?.problems ?? [])];
   if (problems.length === 0) return undefined;
-  const what = `${problems.length} contradictions between objects and manifests`;
+  const what = `${problems.length} manifests are damaged or contradict what is there`;
   return new BackupError('CORRUPT', what, { op });
 }
 

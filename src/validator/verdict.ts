@@ -77,6 +77,8 @@ export interface Totals {
 export interface SetVerdict {
   /** In the order of their last revisions. */
   readonly objects: readonly ObjectVerdict[];
+  /** Damaged manifests; the objects themselves can be used without. */
+  readonly manifests: readonly ChainProblem[];
   /** Deleted by somebody else while this ran. */
   readonly gone: readonly string[];
   /** Undefined when only some objects were asked for. */

@@ -25,11 +25,10 @@ export async function verifyChain(
   const present = new Set(verdicts.map(({ object }) => object));
   const objects = catalog.objects.filter(({ name }) => present.has(name.text));
   const { plan, input } = await settle({ objects, exclude: bad, baseRevisions }, answer);
-  const damaged = [...catalog.manifests.damaged].map(([object, text]) => ({ object, text }));
   return {
     plan,
     restorable: restorableRanges(input),
-    problems: [...damaged, ...contradictions(catalog, verdicts)],
+    problems: contradictions(catalog, verdicts),
     notes: notesOn(catalog),
   };
 }

@@ -57,7 +57,7 @@ class DeepVerification {
     await mkdir(this.#dir, { mode: 0o700 });
     const verdicts: DeepVerdict[] = [];
     for (const pair of this.#pairs.pairs) {
-      const verdict = this.#recall(pair) ?? (await this.#compare(pair));
+      const verdict = this.#recall(pair) ?? this.#refuse(pair) ?? (await this.#compare(pair));
       this.#options.onCompared?.(verdict);
       verdicts.push(verdict);
       await this.#dropAllBut(pair.later.name.text);
@@ -76,11 +76,22 @@ class DeepVerification {
     return verdictOf(pair, whole, 'equal', undefined, true);
   }
 
+  /** What is known to lack deltas is not read for it: retention keeps old fulls without theirs. */
+  #refuse(pair: FullPair): DeepVerdict | undefined {
+    const { memory } = this.#options;
+    const stated = (object: StoredSnapshot): Known | undefined =>
+      this.#verdict(object) ??
+      memory.object(object) ??
+      (object.manifest && { ...object.manifest, object: object.name.text });
+    const between = this.#between(pair, stated);
+    return between && 'missing' in between ? notComparable(pair, missingText(between.missing)) : undefined;
+  }
+
   async #compare(pair: FullPair): Promise<DeepVerdict> {
     await this.#keep([pair.base, pair.later]);
     for (const excluded = new Set<string>(); ; ) {
       const unsound = [pair.base, pair.later].find((object) => !this.#isSound(object));
-      if (unsound !== undefined) return notComparable(pair, `${unsound.name.text} is not sound`);
+      if (unsound !== undefined) return notComparable(pair, `${unsound.name.text} is not sound, or gone`);
       const between = this.#between(pair, (object) => this.#verdict(object));
       if (between === undefined) return notComparable(pair, 'it holds less than the one before it');
       if (!('deltas' in between)) return notComparable(pair, missingText(between.missing));

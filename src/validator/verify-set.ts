@@ -96,7 +96,11 @@ class SetVerification {
       .map(({ name }) => reader.verdicts.get(name.text))
       .filter((verdict) => verdict !== undefined);
     const chain = names.length > 0 ? undefined : await verifyChain(this.#catalog, objects, answer);
-    return { objects, gone: reader.gone, chain, deep, totals: reader.totals() };
+    const manifests = objects.flatMap(({ object }) => {
+      const text = this.#catalog.manifests.damaged.get(object);
+      return text === undefined ? [] : [{ object, text }];
+    });
+    return { objects, manifests, gone: reader.gone, chain, deep, totals: reader.totals() };
   }
 
   #compareFulls(): Promise<DeepVerdict[]> {

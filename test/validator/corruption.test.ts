@@ -30,6 +30,7 @@ test('a set of ours is sound: objects, chain, and all that its manifests state',
   expect(damagedOf(verdict)).toEqual([]);
   expect(verdict.objects).toHaveLength(5);
   expect(verdict.chain).toMatchObject({ plan: { kind: 'ready' }, problems: [], notes: [] });
+  expect(verdict.manifests).toEqual([]);
   expect(verdict.chain?.restorable).toHaveLength(1);
   expect(verdict.totals).toMatchObject({ objects: 5, readObjects: 5 });
   // Every object and every manifest, once.
@@ -90,9 +91,10 @@ describe('damage to a manifest', () => {
     await writeFile(place.manifest(full()), text);
     const verdict = await place.verify();
     expect(damagedOf(verdict)).toEqual([]);
-    expect(verdict.chain?.problems).toEqual([
-      { object: full(), text: expect.stringContaining('read manifest') },
-    ]);
+    const expected = [{ object: full(), text: expect.stringContaining('read manifest') }];
+    expect(verdict.manifests).toEqual(expected);
+    expect((await place.verify({ names: [full()] })).manifests).toEqual(expected);
+    expect((await place.verify({ names: [delta()] })).manifests).toEqual([]);
   });
 
   test.each<[string, () => string, (json: Stated) => object, RegExp]>([

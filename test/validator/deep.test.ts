@@ -65,6 +65,14 @@ describe('a set of ours', () => {
     expect(chain?.plan.kind).toBe('ready');
   });
 
+  test('what is known to lack deltas is not read for a comparison', async () => {
+    await place.verify({ stateDir: 'state' });
+    await rm(place.path(set.deltas[0] as string));
+    const verdict = await place.verify(REMEMBERED);
+    expect(verdict.deep).toMatchObject([{ outcome: 'not comparable' }]);
+    expect(verdict.totals.readObjects).toBe(0);
+  });
+
   test('a damaged delta, or full, is told once, and there is nothing to compare', async () => {
     await place.flip(set.deltas[1] as string, 300);
     const told: string[] = [];
