@@ -120,6 +120,26 @@ export declare class SnapshotSink {
   abort(): Promise<void>
 }
 
+/** Unpacks a full while it arrives. */
+export declare class UnpackSink {
+  /**
+   * Creates the target, which must not exist and is removed on failure; `name` is what errors call the full.
+   * JavaScript thread.
+   */
+  constructor(name: string, target: string, codec: string, maxBytes: number)
+  /**
+   * Copies the next bytes in. "more", "pause" (wait for `drained`) or "stop" (`finish` says why). JavaScript thread,
+   * does not block.
+   */
+  push(piece: Uint8Array): 'more' | 'pause' | 'stop'
+  /** Resolves when there is room again, or when the sink has ended. Own thread. */
+  drained(): Promise<void>
+  /** Everything was pushed: waits for what is queued. Own thread. */
+  finish(): Promise<UnpackedFull>
+  /** Gives the full up and removes the target. Own thread, since it waits for the sink's threads. */
+  abort(): Promise<void>
+}
+
 /**
  * Appends what `feed` hands over to the database at `path`, in place, up to `until`, and seats the result; one
  * transaction, synced. Progress is the revision that is reached. A feed serves one append. Own thread.

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { DeltaFeed, DeltaWriter, FileLock, JobControl, Look, LookFull, Replay, SnapshotSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, compareWithLater, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyBackup, identifyFile, inspectDb, openLookFull, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaFeed, DeltaWriter, FileLock, JobControl, Look, LookFull, Replay, SnapshotSink, UnpackSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, compareWithLater, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyBackup, identifyFile, inspectDb, openLookFull, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
 export { DeltaFeed }
 export { DeltaWriter }
 export { FileLock }
@@ -782,6 +782,7 @@ export { Look }
 export { LookFull }
 export { Replay }
 export { SnapshotSink }
+export { UnpackSink }
 export { appendDeltas }
 export { assembleDb }
 export { bumpRevision }
