@@ -1,6 +1,6 @@
 /**
  * The revision that only an etcd can tell: a transaction whose compare fails and a delete of nothing make none. The
- * member is copied to a temporary place, an etcd is started on the copy, replays its WAL, and is asked. The data
+ * member is copied to a temporary place, an etcd is started on the copy, replays its WAL, and is stopped. The data
  * directory itself is only read.
  */
 import { constants } from 'node:fs';
@@ -9,9 +9,8 @@ import { join, relative } from 'node:path';
 import { formatBytes } from '../../base/bytes.js';
 import { BackupError } from '../../errors.js';
 import { startEmbedded } from '../../etcd/embedded.js';
-import { EtcdEndpoint } from '../../etcd/endpoint.js';
 import type { EtcdBinary } from '../../etcd/etcd-binary.js';
-import { type DbInfo, surveyWal } from '../../native/index.js';
+import { type DbInfo, inspectDb, surveyWal } from '../../native/index.js';
 import type { MemberPaths } from './layout.js';
 import type { MemberFacts } from './member.js';
 
@@ -46,7 +45,7 @@ export async function replayRevision(request: ReplayRequest): Promise<bigint> {
   const workDir = await mkdtemp(join(tempDir, 'etcdbr-data-dir-'));
   try {
     const copy = await copyMember(request, join(workDir, 'data'));
-    const revision = await askEtcd(request, copy.dataDir, workDir);
+    const revision = await runEtcd(request, copy, workDir);
     return revision - (await revisionsOfItsOwn(request, copy));
   } finally {
     await rm(workDir, { recursive: true, force: true });
@@ -98,25 +97,21 @@ async function checkSpace(dir: string, need: number): Promise<void> {
   );
 }
 
-/** Ready means: a leader, and every entry of the WAL applied. */
-async function askEtcd(request: ReplayRequest, dataDir: string, workDir: string): Promise<bigint> {
+/** Ready means: a leader, and every entry of the WAL applied. Stopped in order, the database says it, also with auth on. */
+async function runEtcd(request: ReplayRequest, copy: MemberPaths, workDir: string): Promise<bigint> {
   const { binary, member, info, signal } = request;
   const etcd = await startEmbedded({
-    ...{ binary, dataDir, signal, workParent: workDir },
+    ...{ binary, dataDir: copy.dataDir, signal, workParent: workDir },
     ...{ quotaBytes: QUOTA_BYTES, maxRequestBytes: MAX_REQUEST_BYTES, maxTxnOps: MAX_TXN_OPS },
     readyTimeoutMs:
       READY_FLOOR_MS + info.dataBytes / READY_BYTES_PER_MS + member.wal.beyond.entries / READY_ENTRIES_PER_MS,
   });
   try {
-    const endpoint = await EtcdEndpoint.open(etcd.connection, etcd.connection.endpoints[0] as string);
-    try {
-      return (await endpoint.status({ signal })).revision;
-    } finally {
-      endpoint.close();
-    }
+    await etcd.stop();
   } finally {
     await etcd.kill();
   }
+  return (await inspectDb(copy.db, { signal })).revision;
 }
 
 /**

@@ -97,9 +97,11 @@ async function repairTail(
   judgement: Judgement,
 ): Promise<WalRepair | undefined> {
   if (wal.torn === null || problems.length > 0) {
-    judgement.notes.push(
-      wal.torn === null ? 'nothing to repair: the WAL is not torn' : 'not repaired: it is damaged',
-    );
+    const why =
+      problems.length > 0
+        ? 'not repaired: it is damaged, not torn'
+        : 'nothing to repair: the WAL is not torn';
+    judgement.notes.push(why);
     return undefined;
   }
   return (await repairWal(paths.walDir, { minor: minorOf(info) })) ?? undefined;
@@ -108,7 +110,7 @@ async function repairTail(
 /** The numbers of two restores are alike: only a person can tell. */
 function isAsRestored({ consistentIndex, term }: DbInfo, { wal, members }: MemberFacts): boolean {
   const isUntouched = consistentIndex === BigInt(members) && term === 1n;
-  return isUntouched && wal.begunByRestore === true && wal.beyond.entries > 0;
+  return isUntouched && wal.begunByRestore === true && wal.beyond.most > 0n;
 }
 
 /** What was found so far. */

@@ -2,6 +2,8 @@
 //!
 //! `etcdserverpb.InternalRaftRequest`: 100 header, 1 ID, then one of 2 v2, 3 range, 4 put, 5 delete_range, 6 txn,
 //! 7 compaction, 8 lease_grant, 9 lease_revoke, 10 alarm, 11 lease_checkpoint, 1000… auth, 1300… cluster.
+//! Up to 3.5 an entry may be a bare `etcdserverpb.Request` of the v2 API instead, {1 ID, 2 method, 3 path, …}, with which
+//! etcd published members and versions; its method is no message, which is how etcd tells it.
 //! A put makes one revision, unless its lease or its key may be missing. A delete of nothing, a lease without keys and
 //! a transaction whose taken branch writes nothing make none.
 
@@ -11,6 +13,9 @@ use crate::wal::message::Entry;
 use crate::wal::txn::{PutShape, TxnShape};
 
 const NORMAL: u64 = 0;
+const V2_METHODS: [&[u8]; 7] = [
+    b"PUT", b"QGET", b"SYNC", b"POST", b"DELETE", b"GET", b"HEAD",
+];
 const HEADER: u32 = 100;
 const ALARM_GET: u64 = 0;
 const ALARM_DEACTIVATE: u64 = 2;
@@ -64,6 +69,11 @@ fn request_effect(request: &[u8]) -> Result<Effect, ProtoError> {
     while let Some((field, value)) = fields.next_field()? {
         if field == HEADER || (field == 1 && matches!(value, Value::Varint(_))) {
             continue;
+        }
+        if let (2, Value::Bytes(method)) = (field, value)
+            && V2_METHODS.contains(&method)
+        {
+            return Ok(Effect::none(EntryKind::Other));
         }
         let effect = part_effect(field, value)?;
         // etcd applies one part; more than one is nothing that it writes.
@@ -207,6 +217,21 @@ mod tests {
         );
         let nested = op(4, &txn(0, &one(&write), &[]));
         assert_eq!(bounds(6, &txn(0, &[nested], &[])), (true, true));
+    }
+
+    #[test]
+    fn requests_of_the_v2_api_make_no_revision() {
+        let data = message(|out| {
+            put_varint_field(out, 1, 77);
+            put_bytes_field(out, 2, b"PUT");
+            put_bytes_field(out, 3, b"/0/members/1/attributes");
+            put_bytes_field(out, 4, b"{}");
+        });
+        let effect = effect_of(&Entry {
+            data: &data,
+            ..Entry::default()
+        });
+        assert_eq!(effect, Effect::none(EntryKind::Other));
     }
 
     #[test]

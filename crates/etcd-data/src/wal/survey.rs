@@ -132,6 +132,12 @@ fn choose_start(
                 .push(format!("{name}: the WAL does not know it as committed")),
         }
     }
+    if marks.iter().any(|&(index, _)| index > 0) {
+        found.warnings.push(
+            "no raft snapshot file fits the WAL: etcd up to 3.6 has to take the whole log again"
+                .to_owned(),
+        );
+    }
     Ok(())
 }
 
