@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { benchCache, removeLeftBehind, workDirOfThisRun } from './datasets/cache.js';
 import { bbolt, etcdctl, etcdutl } from './engines/etcd-tools.js';
-import { etcdbr } from './engines/etcdbr.js';
+import { etcdbr, ROOT } from './engines/etcdbr.js';
 import { copying, decompressing, digesting, reading } from './engines/floor.js';
 import { goTool } from './engines/go-tool.js';
 import { describeMachine } from './machine.js';
@@ -23,8 +23,8 @@ async function main(args: readonly string[]): Promise<void> {
   if (!options.redraw) await prepareAll(options, workloads);
   if (options.prepare) return;
   if (!options.redraw) {
-    const results = await runAll(options, workloads, commandOf(args));
-    await writeFile(resultsPath, `${JSON.stringify(results, null, 1)}\n`);
+    const results = await runAll(options, workloads, ['npm run bench --', ...args].join(' '));
+    await writeFile(resultsPath, `${withoutPaths(JSON.stringify(results, null, 1))}\n`);
   }
   const results = JSON.parse(await readFile(resultsPath, 'utf8')) as Results;
   await writePaper(results, options.outDir);
@@ -33,9 +33,9 @@ async function main(args: readonly string[]): Promise<void> {
   if (skipped.some(({ failed }) => failed)) process.exitCode = 1;
 }
 
-/** As the reader would type it: where this machine keeps its things is nobody's business. */
-function commandOf(args: readonly string[]): string {
-  return ['npm run bench --', ...args].join(' ').replaceAll(homedir(), '~');
+/** Where this machine keeps its things is not for a committed report. */
+function withoutPaths(text: string): string {
+  return text.replaceAll(ROOT, './').replaceAll(homedir(), '~');
 }
 
 async function prepareAll({ size }: Options, workloads: readonly Workload[]): Promise<void> {
