@@ -83,6 +83,8 @@ export declare class LookFull {
   revision(): bigint
   /** Records up to here may be compacted away; -1 when none ever were. */
   compacted(): bigint
+  /** The last record of one main revision, of all without one; `null` when there is none. Own thread. */
+  lastRecord(main: bigint | undefined | null, control: JobControl): Promise<RecordIdentity | null>
 }
 
 /** Reads deltas in order, from a revision on, and digests the records that they stand for. */
