@@ -1,4 +1,5 @@
 /** Runs one command from its arguments to its exit code. */
+import { setMaxListeners } from 'node:events';
 import { basename } from 'node:path';
 import type { ProgramName } from '../config/backup.js';
 import { laterWarnings } from '../config/flag.js';
@@ -22,6 +23,8 @@ export interface Invocation {
 export async function run(invocation: Invocation): Promise<number> {
   const program: ProgramName = basename(invocation.path).startsWith('etcdbrctl') ? 'etcdbrctl' : 'etcdbr';
   const aborter = new AbortController();
+  // One listener for each operation that runs, and no leak.
+  setMaxListeners(0, aborter.signal);
   let received: NodeJS.Signals | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
     received = signal;

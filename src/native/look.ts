@@ -37,6 +37,11 @@ export class OpenFull {
     return this.native.revision();
   }
 
+  /** The last record of one main revision, of all without one; null when there is none. */
+  lastRecord(main: bigint | null, options: NativeOptions = {}): Promise<binding.RecordIdentity | null> {
+    return call('read', this.object, (control) => this.native.lastRecord(main, control), options);
+  }
+
   /** Records up to here may be compacted away; -1 when none ever were. */
   get compacted(): bigint {
     return this.native.compacted();

@@ -6,6 +6,7 @@ import { BackupError } from '../errors.js';
 import { planRestore } from '../snapshot/chain.js';
 import type { ContentAnswer, Plan, PlanInput, StoredSnapshot } from '../snapshot/plan.js';
 import { compareRevisions } from '../snapshot/revision.js';
+import { answerQuestion } from './answers.js';
 import type { ObjectFiles, ReadOptions } from './object-files.js';
 import { forkError, gapError, nothingError, withWayAround } from './refusal.js';
 
@@ -18,6 +19,7 @@ export interface ChainWish {
   readonly op: string;
   readonly exclude: readonly string[];
   readonly timeline: 'newest' | 'highest' | undefined;
+  readonly tempDir: string;
   readonly warn: (text: string) => void;
 }
 
@@ -56,9 +58,8 @@ export class ChainFinder {
       if (result.kind === 'ready') return result.plan;
       if (result.kind === 'fork') throw forkError(this.#wish.op, result.branches);
       if (result.kind === 'questions') {
-        // Comparing contents is what a restore does; here the reader decides.
-        for (const { lower, higher } of result.questions)
-          this.#answers.push({ lower: lower.name.text, higher: higher.name.text, verdict: 'unknown' });
+        for (const question of result.questions)
+          this.#answers.push(await answerQuestion(this.#files, question, this.#wish, options));
         continue;
       }
       const unread = result.kind === 'needs-base-revision' ? result.plan : unknownBase(result);

@@ -13,7 +13,6 @@ import type { Answer, KeyRange, Reader } from './reader.js';
 export interface StoreReaderOptions extends ChainWish {
   readonly store: Store;
   readonly settings: StoreSettings;
-  readonly tempDir: string;
 }
 
 export class StoreReader implements Reader {

@@ -215,7 +215,7 @@ pub fn record_at<'env>(
     })
 }
 
-fn identity(record: LastRecord) -> RecordIdentity {
+pub(crate) fn identity(record: LastRecord) -> RecordIdentity {
     RecordIdentity {
         key: record.key.into(),
         main: bigint(record.revision.main),

@@ -2,6 +2,7 @@
 
 use crate::control::JobControl;
 use crate::convert::{bigint, from_number, to_number};
+use crate::db::identity;
 use crate::error::{Failure, Outcome, SyncError};
 use crate::job;
 use engine::look::{Answer, Ask, BackupKind, Full, Keys, Query, Side, identify};
@@ -43,6 +44,22 @@ impl LookFull {
     #[napi]
     pub fn compacted(&self) -> BigInt {
         bigint(self.full.facts().compacted)
+    }
+
+    /// The last record of one main revision, of all without one; `null` when there is none. Own thread.
+    #[napi(ts_return_type = "Promise<RecordIdentity | null>")]
+    pub fn last_record<'env>(
+        &self,
+        env: &'env Env,
+        main: Option<BigInt>,
+        control: &JobControl,
+    ) -> napi::Result<Object<'env>> {
+        let (full, cancel) = (Arc::clone(&self.full), control.cancel_token());
+        let main = main.map(|main| main.get_i64().0);
+        job::spawn(env, "look-record", move || {
+            cancel.check().map_err(engine::Error::from)?;
+            Ok(full.last_record(main)?.map(identity))
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use crate::look::spill::fresh_name;
 use crate::{Error, Result};
 use bbolt::{Cancel, Db, FileLock};
 use etcd_data::Meta;
+use etcd_data::inspect::{LastRecord, last_record, last_record_at};
 use etcd_data::records::record_range;
 use pack::{Codec, SeekableFile, UnpackOptions, unpack};
 use std::fs::remove_file;
@@ -62,6 +63,14 @@ impl Full {
             db,
             seekable,
             _lock: None,
+        })
+    }
+
+    /// The last record of one main revision, or of all: it tells one history from another.
+    pub fn last_record(&self, main: Option<i64>) -> Result<Option<LastRecord>> {
+        Ok(match main {
+            Some(main) => last_record_at(&self.db, main)?,
+            None => last_record(&self.db)?,
         })
     }
 
