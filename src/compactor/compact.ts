@@ -13,6 +13,7 @@ import { hashKv, packFull } from '../native/index.js';
 import { DeltasAhead } from '../pipeline/ahead.js';
 import { readCatalog } from '../pipeline/catalog.js';
 import { FetchPool } from '../pipeline/pool.js';
+import type { PreparedDelta } from '../pipeline/task.js';
 import type { Applied } from '../restorer/applier.js';
 import { type Choice, Chooser } from '../restorer/choose.js';
 import type { RestoreObserver } from '../restorer/observer.js';
@@ -132,7 +133,7 @@ class Compactor {
     await mkdir(workDir);
     const request = {
       ...{ base, workDir, signal, until: plan.revision },
-      deltas: ahead.take(plan.deltas.map(({ object }) => object)),
+      deltas: this.#last(ahead.take(plan.deltas.map(({ object }) => object))),
       onProgress: (revision: bigint) =>
         observer.progress(
           'read deltas',
@@ -148,6 +149,12 @@ class Compactor {
     });
     signal?.throwIfAborted();
     return this.#publish(choice, applied, proof);
+  }
+
+  /** The threads that fetch have nothing to do from then on, and take memory. */
+  async *#last(deltas: AsyncIterable<PreparedDelta>): AsyncGenerator<PreparedDelta> {
+    yield* deltas;
+    await this.#pool.close();
   }
 
   #rewriting(): Rewriting {
