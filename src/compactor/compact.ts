@@ -9,12 +9,15 @@ import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CompactConfig } from '../config/compact.js';
+import { BackupError } from '../errors.js';
 import { hashKv, packFull } from '../native/index.js';
 import { DeltasAhead } from '../pipeline/ahead.js';
 import { readCatalog } from '../pipeline/catalog.js';
 import { FetchPool } from '../pipeline/pool.js';
+import type { PreparedDelta } from '../pipeline/task.js';
 import type { Applied } from '../restorer/applier.js';
 import { type Choice, Chooser } from '../restorer/choose.js';
+import { diskFault } from '../restorer/disk-fault.js';
 import type { RestoreObserver } from '../restorer/observer.js';
 import { type Proof, prove } from '../restorer/prove.js';
 import type { Rewriting } from '../restorer/rewriting.js';
@@ -71,6 +74,18 @@ export interface CompactedStore {
 const DIR_PREFIX = 'etcdbr-compact-';
 
 export async function compactStore(request: CompactRequest): Promise<CompactResult> {
+  const { tempDir, signal } = request;
+  try {
+    return await inTempDir(request);
+  } catch (error) {
+    if (signal?.aborted !== true)
+      throw diskFault(error, tempDir, { op: 'compact', hint: 'give another --snapstore-temp-directory' });
+    const what = `stopped (${String(signal.reason)}); nothing was stored`;
+    throw new BackupError('CANCELLED', what, { op: 'compact', object: request.store.location, cause: error });
+  }
+}
+
+async function inTempDir(request: CompactRequest): Promise<CompactResult> {
   const { tempDir, maxFetchers } = request;
   await mkdir(tempDir, { recursive: true, mode: 0o700 });
   await removeLeftBehind(tempDir, DIR_PREFIX);
@@ -132,7 +147,7 @@ class Compactor {
     await mkdir(workDir);
     const request = {
       ...{ base, workDir, signal, until: plan.revision },
-      deltas: ahead.take(plan.deltas.map(({ object }) => object)),
+      deltas: this.#last(ahead.take(plan.deltas.map(({ object }) => object))),
       onProgress: (revision: bigint) =>
         observer.progress(
           'read deltas',
@@ -148,6 +163,12 @@ class Compactor {
     });
     signal?.throwIfAborted();
     return this.#publish(choice, applied, proof);
+  }
+
+  /** The threads that fetch have nothing to do from then on, and take memory. */
+  async *#last(deltas: AsyncIterable<PreparedDelta>): AsyncGenerator<PreparedDelta> {
+    yield* deltas;
+    await this.#pool.close();
   }
 
   #rewriting(): Rewriting {

@@ -9,13 +9,17 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   EPERM: 'PERMISSION',
 };
 
-export function diskFault(error: unknown, path: string): unknown {
+const OF_A_RESTORE = {
+  op: 'restore',
+  hint: 'restore needs to write beside the data directory, on its file system',
+};
+
+export function diskFault(error: unknown, path: string, details = OF_A_RESTORE): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof BackupError || code === undefined) return error;
   return new BackupError(CODES[code] ?? 'IO', `${message}`, {
-    op: 'restore',
+    ...details,
     object: path,
-    hint: 'restore needs to write beside the data directory, on its file system',
     cause: error,
   });
 }

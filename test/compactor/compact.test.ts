@@ -170,6 +170,22 @@ describe('what is damaged is named, and nothing is stored', () => {
   }
 });
 
+test('stopped in the middle it stores nothing and leaves nothing', async () => {
+  const { container } = await copySmallSet(dir.in('store'));
+  const before = await names(container);
+  const stop = new AbortController();
+  const request = await requestFor(container);
+  const progress = (stage: string) => stage === 'read deltas' && stop.abort('SIGINT');
+  const observer = { ...request.observer, progress };
+  const stopped = compactStore({ ...request, observer: observer as never, signal: stop.signal });
+  await expect(stopped).rejects.toMatchObject({
+    code: 'CANCELLED',
+    message: expect.stringContaining('stopped (SIGINT); nothing was stored'),
+  });
+  expect(await names(container)).toEqual(before);
+  expect(await readdir(dir.in('temp'))).toEqual([]);
+});
+
 test('a dry run tells and changes nothing', async () => {
   const { container } = await copySmallSet(dir.in('store'));
   const before = await names(container);

@@ -66,6 +66,25 @@ test('a set with .ebd or .zst is not continued under --compat gardener: a full o
   expect(plan.base.name.codec).toBe('gzip');
 });
 
+test.each([
+  ['lzw', '.Z'],
+  ['zlib', '.zlib'],
+] as const)('--compression-policy %s for fulls and json deltas', async (policy, suffix) => {
+  const { etcd, endpoint, place, start } = await setUp('3.6.16');
+  const load = new Load(endpoint, { seed: 46, compactBehind: 0 });
+  await load.run(100);
+  const flags = { compat: 'gardener', 'compression-policy': policy };
+  const backup = await start({ flags });
+  await backup.saw('full-stored');
+  await load.run(100);
+  await backup.saw('delta-stored');
+  await backup.stop();
+  const objects = await readSet(place.store);
+  expect(new Set(objects.map(({ name }) => name.kind))).toEqual(new Set(['full', 'delta']));
+  for (const { name } of objects) expect(name.text.endsWith(suffix)).toBe(true);
+  await proveSet(place.store, etcd, endpoint);
+});
+
 async function metric(endpoint: string, name: string): Promise<number> {
   const text = await (await fetch(`${endpoint}/metrics`)).text();
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
