@@ -27,8 +27,12 @@ export const restoreFlags = {
   allowOlder: bool('allow-older', false, 'when the newest state cannot be had, restore the newest that can'),
   timeline: choice('timeline', ['', 'newest', 'highest'], '', 'which branch of a forked history'),
   replaceNewer: bool('replace-newer', false, 'replace a data directory that is newer than the backup'),
-  toRevision: text('to-revision', '', 'restore to this revision'),
-  toTime: text('to-time', '', 'restore to the last revision at or before this time (RFC 3339)'),
+  toRevision: text('to-revision', '', 'restore to exactly this revision; it may lie inside a delta'),
+  toTime: text(
+    'to-time',
+    '',
+    'restore to the last revision at or before this time, such as 2026-11-30T03:12:00Z; exact where a delta covers it',
+  ),
   applier: choice(
     'applier',
     ['native', 'embedded'],

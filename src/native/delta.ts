@@ -5,6 +5,7 @@ import { call, callSync, type NativeOptions } from './call.js';
 export type {
   DeltaHeader,
   DeltaLastEvent,
+  DeltaMoment,
   DeltaStats,
   DeltaSummary,
   LeaseGrant,
@@ -93,6 +94,29 @@ export function deltaLastEvent(
   options: NativeOptions = {},
 ): Promise<binding.DeltaLastEvent> {
   return call('inspect', object, (control) => binding.deltaLastEvent(path, control), options);
+}
+
+/** The last event of one main revision; null when the delta holds none of it. */
+export function deltaEventAt(
+  object: string,
+  path: string,
+  main: bigint,
+  options: NativeOptions = {},
+): Promise<binding.DeltaLastEvent | null> {
+  return call('inspect', object, (control) => binding.deltaEventAt(path, main, control), options);
+}
+
+/**
+ * Up to where the delta had arrived at a time. Where the clock was set back, the first event that arrived later, in the
+ * order of revisions, ends what had.
+ */
+export function deltaMoment(
+  object: string,
+  path: string,
+  timeMs: number,
+  options: NativeOptions = {},
+): Promise<binding.DeltaMoment> {
+  return call('find time', object, (control) => binding.deltaMoment(path, timeMs, control), options);
 }
 
 /** Reads a delta of either format through and writes it as a local .ebd, which must not exist. */

@@ -6,7 +6,9 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isBackupError } from '../errors.js';
 import {
+  deltaEventAt,
   deltaLastEvent,
+  deltaMoment,
   type NativeOptions,
   Replay,
   type ReplayBatch,
@@ -14,6 +16,7 @@ import {
   transcodeDelta,
 } from '../native/index.js';
 import { type FetchSource, fetchFile } from '../pipeline/fetch.js';
+import type { DeltaAnswer } from '../snapshot/at-time.js';
 import type { ContentAnswer, ContentQuestion, StoredSnapshot, Verdict } from '../snapshot/plan.js';
 import { type BaseOptions, openBase } from './base.js';
 
@@ -76,12 +79,25 @@ async function compareWithDelta(
     if (a === undefined || b === undefined) return 'unknown';
     return a.equals(b) ? 'stands' : 'differs';
   }
-  const [end, other] = [
-    await lastRecordOf(source, lower, options),
-    await lastRecordOf(source, higher, options),
-  ];
-  if (end === undefined || other === undefined || end.main !== other.main) return 'unknown';
-  return end.sha256 === other.sha256 && end.key === other.key ? 'stands' : 'differs';
+  const end = await lastRecordOf(source, lower, options);
+  if (end === undefined) return 'unknown';
+  const other = await fetched(source, higher, options, (path, native) =>
+    deltaEventAt(higher.name.text, path, end.main, native),
+  );
+  if (other === null) return 'unknown';
+  return other.recordSha256 === end.sha256 && other.key.toString('latin1') === end.key ? 'stands' : 'differs';
+}
+
+/** Up to where a delta had arrived at a time. */
+export function askDelta(
+  source: FetchSource,
+  object: StoredSnapshot,
+  timeMs: number,
+  options: BaseOptions,
+): Promise<DeltaAnswer> {
+  return fetched(source, object, options, (path, native) =>
+    deltaMoment(object.name.text, path, timeMs, native),
+  );
 }
 
 async function lastRecordOf(
@@ -121,24 +137,36 @@ async function revisionOf(
 }
 
 /** The delta as an .ebd on local disk, while `use` runs. */
-async function withDelta<T>(
+function withDelta<T>(
+  source: FetchSource,
+  object: StoredSnapshot,
+  options: BaseOptions,
+  use: (path: string, native: NativeOptions) => Promise<T>,
+): Promise<T> {
+  return fetched(source, object, options, async (path, native) => {
+    if (object.name.codec === 'ebd') return use(path, native);
+    const target = `${path}.ebd`;
+    try {
+      await transcodeDelta(object.name.text, { source: path, target, codec: 'zstd' }, native);
+      return await use(target, native);
+    } finally {
+      await rm(target, { force: true });
+    }
+  });
+}
+
+/** The object as it is stored, on local disk, while `use` runs. */
+async function fetched<T>(
   source: FetchSource,
   object: StoredSnapshot,
   { signal }: BaseOptions,
   use: (path: string, native: NativeOptions) => Promise<T>,
 ): Promise<T> {
-  const fetched = join(source.workDir, `question-${object.name.text}`);
-  const transcoded = `${fetched}.ebd`;
+  const path = join(source.workDir, `question-${object.name.text}`);
   try {
-    await fetchFile(source, object, fetched, { signal });
-    if (object.name.codec === 'ebd') return await use(fetched, { signal });
-    await transcodeDelta(
-      object.name.text,
-      { source: fetched, target: transcoded, codec: 'zstd' },
-      { signal },
-    );
-    return await use(transcoded, { signal });
+    await fetchFile(source, object, path, { signal });
+    return await use(path, { signal });
   } finally {
-    await Promise.all([fetched, transcoded].map((path) => rm(path, { force: true })));
+    await rm(path, { force: true });
   }
 }

@@ -5,12 +5,14 @@
 import { rm } from 'node:fs/promises';
 import { BackupError, isBackupError } from '../errors.js';
 import type { FetchSource } from '../pipeline/fetch.js';
+import { type DeltaAnswer, type Moment, planTime } from '../snapshot/at-time.js';
 import { planRestore } from '../snapshot/chain.js';
 import type { ContentAnswer, Plan, PlanInput, PlanResult, StoredSnapshot } from '../snapshot/plan.js';
-import { answerQuestion } from './answers.js';
+import { restorableRanges } from '../snapshot/restorable.js';
+import { answerQuestion, askDelta } from './answers.js';
 import { type Base, type BaseOptions, openBase } from './base.js';
 import { isDamage } from './damage.js';
-import { forkError, gapError, nothingError, olderError } from './refusal.js';
+import { forkError, gapError, nothingError, olderError, tooEarlyError } from './refusal.js';
 
 /** Each round learns one thing; a set that needs more is not worth guessing at. */
 const MAX_ROUNDS = 64;
@@ -20,6 +22,8 @@ export interface Wish {
   readonly exclude: readonly string[];
   readonly allowOlder: boolean;
   readonly timeline: 'newest' | 'highest' | undefined;
+  readonly toRevision: bigint | undefined;
+  readonly toTimeMs: number | undefined;
   /** Flags that name store and target, for commands that the reader can copy. */
   readonly command: string;
 }
@@ -27,8 +31,10 @@ export interface Wish {
 export interface Choice {
   readonly plan: Plan;
   readonly base: Base;
-  /** The newest revision that any object holds, when it is above the plan's. */
+  /** What was wished for, or else the newest revision that any object holds, when it is above the plan's. */
   readonly lostUpTo: bigint | undefined;
+  /** What a wished time was found to be. */
+  readonly moment: Moment | undefined;
 }
 
 /** Remembers what was learned from one plan to the next, and the base that is on disk. */
@@ -39,8 +45,11 @@ export class Chooser {
   readonly #options: BaseOptions;
   readonly #baseRevisions = new Map<string, bigint>();
   readonly #answers: ContentAnswer[] = [];
+  readonly #arrivals = new Map<string, DeltaAnswer>();
   /** Objects that turned out to be damaged, with the first thing that was wrong. */
   readonly #damaged = new Map<string, BackupError>();
+  /** The last revision of deltas that were to tell a time, and could not. */
+  #silent = 0n;
   readonly #told = new Set<string>();
   #wanted = 0n;
   #base: Base | undefined;
@@ -56,7 +65,9 @@ export class Chooser {
   async choose(onPlan: (plan: Plan) => Promise<void>): Promise<Choice> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       this.#options.signal?.throwIfAborted();
-      const result = planRestore(this.#input());
+      const target = await this.#target();
+      if (target === undefined) continue;
+      const result = planRestore({ ...this.#input(), targetRevision: target.revision });
       this.#tell(result);
       const plan = await this.#consider(result);
       if (plan === undefined) continue;
@@ -64,7 +75,8 @@ export class Chooser {
       const base = await this.#read(plan.base);
       // Planned from a name or a manifest that was wrong: the content counts.
       if (base === undefined || base.info.revision !== plan.baseRevision || !plan.baseRevisionKnown) continue;
-      return { plan, base, lostUpTo: this.#wanted > plan.revision ? this.#wanted : undefined };
+      const lostUpTo = this.#wanted > plan.revision ? this.#wanted : undefined;
+      return { plan, base, lostUpTo, moment: target.moment };
     }
     const what = `no plan after ${MAX_ROUNDS} rounds; the last damaged object is ${[...this.#damaged.keys()].at(-1)}`;
     throw new BackupError('CORRUPT', what, { op: 'restore', hint: 'choose a full with --base' });
@@ -78,6 +90,48 @@ export class Chooser {
 
   isPlanned(object: string | undefined): boolean {
     return this.#objects.some(({ name }) => name.text === object);
+  }
+
+  /** Where to end; undefined when that is to be asked again. */
+  async #target(): Promise<{ revision: bigint | undefined; moment?: Moment } | undefined> {
+    const { toRevision, toTimeMs } = this.#wish;
+    if (toTimeMs === undefined) return { revision: toRevision };
+    const found = planTime(this.#input(), toTimeMs, this.#arrivals);
+    switch (found.kind) {
+      case 'moment':
+        this.#raiseUnlessExact(found.moment);
+        return { revision: found.moment.reached.revision, moment: found.moment };
+      case 'needs-delta':
+        await this.#ask(found.object, toTimeMs);
+        return undefined;
+      case 'needs-base-revision':
+        await this.#read(found.object);
+        return undefined;
+      case 'too-early':
+        throw [...this.#damaged.values()][0] ?? tooEarlyError(toTimeMs, found.earliest);
+      case 'undecided':
+        this.#tell(found.result);
+        await this.#consider(found.result);
+        return undefined;
+    }
+  }
+
+  async #ask(object: StoredSnapshot, timeMs: number): Promise<void> {
+    try {
+      const answer = await askDelta(this.#source, object, timeMs, this.#options);
+      this.#arrivals.set(object.name.text, answer);
+    } catch (error) {
+      if (!isBackupError(error) || !isDamage(error)) throw error;
+      this.exclude(object.name.text, error);
+      if (object.name.last > this.#silent) this.#silent = object.name.last;
+    }
+  }
+
+  /** What a damaged object would have told of the time may be more than what the others know. */
+  #raiseUnlessExact({ reached, next, unknown }: Moment): void {
+    if (this.#damaged.size === 0) return;
+    if (unknown !== undefined) this.#raise(unknown.to);
+    if (next === undefined && this.#silent > reached.revision) this.#raise(this.#silent);
   }
 
   #input(): PlanInput {
@@ -103,7 +157,8 @@ export class Chooser {
         this.#raise(result.wanted);
         if (!result.best.baseRevisionKnown) return result.best;
         if (this.#damaged.size > 0) return this.#acceptOlder(result.best);
-        if (!this.#wish.allowOlder) throw gapError(result, this.#wish.command);
+        if (!this.#wish.allowOlder)
+          throw gapError(result, this.#wish.command, restorableRanges(this.#input()));
         return result.best;
       case 'questions':
         for (const question of result.questions) {
@@ -113,7 +168,10 @@ export class Chooser {
       case 'fork':
         throw forkError(result.branches, this.#wish.command);
       case 'nothing':
-        throw [...this.#damaged.values()][0] ?? nothingError(result.reason, result.nearest);
+        throw (
+          [...this.#damaged.values()][0] ??
+          nothingError(result.reason, result.nearest, restorableRanges(this.#input()))
+        );
     }
   }
 

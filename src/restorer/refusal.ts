@@ -2,7 +2,8 @@
 import { formatBytes } from '../base/bytes.js';
 import { BackupError } from '../errors.js';
 import { whatOf } from '../pipeline/failure.js';
-import type { Branch, Plan, PlanResult } from '../snapshot/plan.js';
+import type { Stand } from '../snapshot/at-time.js';
+import type { Branch, Plan, PlanResult, RevisionRange } from '../snapshot/plan.js';
 
 const OP = 'restore';
 const MAX_RANGES = 5;
@@ -11,21 +12,20 @@ const MAX_RANGES = 5;
 export function refuseUnlessPossible(
   result: PlanResult,
   { allowOlder, command }: { readonly allowOlder: boolean; readonly command: string },
+  restorable: readonly RevisionRange[],
 ): void {
-  if (result.kind === 'gap' && result.best.baseRevisionKnown && !allowOlder) throw gapError(result, command);
+  if (result.kind === 'gap' && result.best.baseRevisionKnown && !allowOlder)
+    throw gapError(result, command, restorable);
   if (result.kind === 'fork') throw forkError(result.branches, command);
-  if (result.kind === 'nothing') throw nothingError(result.reason, result.nearest);
+  if (result.kind === 'nothing') throw nothingError(result.reason, result.nearest, restorable);
 }
 
 export function gapError(
   { missing, wanted, best, nextBest }: Extract<PlanResult, { kind: 'gap' }>,
   command: string,
+  restorable: readonly RevisionRange[],
 ): BackupError {
-  const ranges = missing
-    .slice(0, MAX_RANGES)
-    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
-  const more = missing.length > MAX_RANGES ? ' and more' : '';
-  const what = `revisions ${ranges.join(', ')}${more} are in no usable object, so revision ${wanted} cannot be had`;
+  const what = `revisions ${rangesText(missing)} are in no usable object, so revision ${wanted} cannot be had`;
   const others = nextBest.map(
     (plan) => `revision ${plan.revision}: ${command} --base ${plan.base.name.text} --allow-older`,
   );
@@ -33,9 +33,10 @@ export function gapError(
     op: OP,
     ...(missing[0] === undefined ? {} : { object: `revision ${missing[0].from}` }),
     hint: [
-      `The newest state that can be had is ${describePlan(best)}:`,
+      `The newest state up to there that can be had is ${describePlan(best)}:`,
       `  ${command} --allow-older`,
       ...others.map((line) => `  ${line}`),
+      ...restorableLine(restorable),
     ].join('\n'),
   });
 }
@@ -88,13 +89,37 @@ export function forkError(branches: readonly Branch[], command: string): BackupE
   );
 }
 
-export function nothingError(reason: string, nearest: Plan | undefined): BackupError {
-  return new BackupError('NOTHING_TO_RESTORE', reason, {
+export function nothingError(
+  reason: string,
+  nearest: Plan | undefined,
+  restorable: readonly RevisionRange[],
+): BackupError {
+  const lowest =
+    nearest === undefined ? [] : [`the lowest state that can be had is ${describePlan(nearest)}`];
+  const hint = [...lowest, ...restorableLine(restorable)].join('\n');
+  return new BackupError('NOTHING_TO_RESTORE', reason, { op: OP, ...(hint === '' ? {} : { hint }) });
+}
+
+export function tooEarlyError(timeMs: number, earliest: Stand | undefined): BackupError {
+  const what = `nothing in the store is from ${timeOfMs(timeMs)} or before`;
+  return new BackupError('NOTHING_TO_RESTORE', what, {
     op: OP,
-    ...(nearest === undefined
+    ...(earliest === undefined
       ? {}
-      : { hint: `the lowest state that can be had is ${describePlan(nearest)}` }),
+      : { hint: `the earliest is revision ${earliest.revision}, of ${timeOfMs(earliest.atMs)}` }),
   });
+}
+
+/** "10-40, 55-80": the first few. */
+export function rangesText(ranges: readonly RevisionRange[]): string {
+  const shown = ranges
+    .slice(0, MAX_RANGES)
+    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
+  return `${shown.join(', ')}${ranges.length > MAX_RANGES ? ' and more' : ''}`;
+}
+
+function restorableLine(ranges: readonly RevisionRange[]): string[] {
+  return ranges.length === 0 ? [] : [`Revisions that can be restored to: ${rangesText(ranges)}`];
 }
 
 export function describePlan({ revision, base, deltas }: Plan): string {
@@ -105,5 +130,9 @@ export function describePlan({ revision, base, deltas }: Plan): string {
 }
 
 export function time(secs: number): string {
-  return new Date(secs * 1000).toISOString().replace('.000Z', 'Z');
+  return timeOfMs(secs * 1000);
+}
+
+export function timeOfMs(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
 }

@@ -1,8 +1,10 @@
 /** What someone reads at 3 a.m. after a restore, as data and as lines. */
 import { formatBytes } from '../base/bytes.js';
 import type { DbInfo } from '../native/index.js';
+import type { Moment } from '../snapshot/at-time.js';
 import type { Rewritten } from './applier.js';
 import { startCommand } from './cluster.js';
+import { momentLine } from './moment-line.js';
 import { time } from './refusal.js';
 import { minorOf, newestVersion } from './replay-version.js';
 import type { RestoreRequest, RestoreResult } from './restore.js';
@@ -23,6 +25,10 @@ export interface RestoreReport {
   readonly lastEventAt: string;
   /** Newest revision that some object holds, when it could not be had. */
   readonly lostUpTo: bigint | undefined;
+  /** The revision that was asked for; undefined when it was the newest, or a time. */
+  readonly toRevision: bigint | undefined;
+  /** What the time that was asked for was found to be. */
+  readonly moment: Moment | undefined;
   readonly oldDirectory: string | undefined;
   readonly clusterId: string;
   readonly memberId: string;
@@ -52,6 +58,8 @@ export function reportOf(request: RestoreRequest, result: RestoreResult): Restor
     provenHashes: proof.hashes,
     lastEventAt: lastEventAt(result),
     lostUpTo,
+    toRevision: request.toRevision,
+    moment: result.moment,
     oldDirectory: before,
     clusterId: ids.clusterId,
     memberId: ids.memberId,
@@ -74,6 +82,7 @@ export function reportLines(report: RestoreReport): string[] {
       : 'wipe or restore every other member of the old cluster';
   return [
     `Restored ${dataDir} to revision ${revision}: ${keys} keys, from ${report.base} and ${deltas} deltas (${report.events} events).`,
+    ...(report.moment === undefined ? [] : [momentLine(report.moment)]),
     `Last event: ${report.lastEventAt}. ${lostLine(report)}`,
     `Proven: revisions consecutive, ${report.provenRecords} records equal to the deltas, structure checked${hashLine(report)}.`,
     report.oldDirectory === undefined
@@ -89,7 +98,11 @@ export function reportLines(report: RestoreReport): string[] {
   ];
 }
 
-function lostLine({ lostUpTo, revision }: RestoreReport): string {
+function lostLine({ lostUpTo, revision, toRevision, moment }: RestoreReport): string {
+  const aimed = toRevision !== undefined || moment !== undefined;
+  if (lostUpTo !== undefined && aimed)
+    return `LOST: revisions ${revision + 1n}-${lostUpTo} of what was asked for. What was written after them is left out.`;
+  if (aimed) return 'What was written after it is left out, as asked.';
   if (lostUpTo !== undefined)
     return `LOST: revisions ${revision + 1n}-${lostUpTo}, and what was written after them and is in no backup.`;
   return 'What was written after it is in no backup.';

@@ -14,6 +14,7 @@ import {
 import { DeltasAhead } from '../pipeline/ahead.js';
 import { readCatalog } from '../pipeline/catalog.js';
 import { FetchPool } from '../pipeline/pool.js';
+import type { Moment } from '../snapshot/at-time.js';
 import { planRestore } from '../snapshot/chain.js';
 import type { Plan, StoredSnapshot } from '../snapshot/plan.js';
 import { formatRestoredMark } from '../snapshot/restored-mark.js';
@@ -66,6 +67,7 @@ export interface RestoreResult {
   readonly before: string | undefined;
   readonly old: Pick<OldMember, 'revision'> | undefined;
   readonly lostUpTo: bigint | undefined;
+  readonly moment: Moment | undefined;
   readonly elapsedMs: number;
 }
 
@@ -138,7 +140,7 @@ class Restore {
     const { choice, applied } = await this.#applyChosen(chooser, part, ahead, old).finally(() =>
       ahead.close(),
     );
-    const { plan, base, lostUpTo } = choice;
+    const { plan, base, lostUpTo, moment } = choice;
     const { dbPath } = applied;
     const unknown = await this.#settleLeases(dbPath);
     const toProve = this.#toProve(choice, applied, objects);
@@ -177,6 +179,7 @@ class Restore {
       before,
       old,
       lostUpTo,
+      moment,
       elapsedMs,
     };
   }
@@ -238,8 +241,8 @@ class Restore {
   }
 
   async #prepareApplier(objects: readonly StoredSnapshot[]): Promise<void> {
-    const { base, exclude, timeline } = this.#request;
-    const plan = planByName(planRestore({ objects, base, exclude, timeline }));
+    const { base, exclude, timeline, toRevision: targetRevision } = this.#request;
+    const plan = planByName(planRestore({ objects, base, exclude, timeline, targetRevision }));
     if (plan !== undefined) await this.#appliers.prepare(plan);
   }
 

@@ -5,7 +5,7 @@
  * revision of a base, whether two timelines are one), it says which, to be asked again.
  */
 import { BackupError } from '../errors.js';
-import { type History, type Settled, settleTimelines } from './branch.js';
+import { type BranchPiece, type History, type Settled, settleTimelines } from './branch.js';
 import { lowestState, type Outcome, planHistory } from './candidate.js';
 import { isMeant } from './name.js';
 import { collectPieces, isUsable, type Piece } from './piece.js';
@@ -18,6 +18,19 @@ import { splitTimelines } from './timeline.js';
 const MAX_BRANCHES = 16;
 
 export function planRestore(input: PlanInput): PlanResult {
+  const choice = chooseOne(input);
+  return 'kind' in choice ? choice : answer(choice.chosen.outcome, choice.warnings);
+}
+
+/** The objects of the history that a restore would be of; why there is none, or which question decides, otherwise. */
+export function chooseHistory(input: PlanInput): { readonly pieces: readonly BranchPiece[] } | PlanResult {
+  const choice = chooseOne(input);
+  return 'kind' in choice ? choice : { pieces: choice.chosen.history.pieces };
+}
+
+function chooseOne(
+  input: PlanInput,
+): { readonly chosen: Contender; readonly warnings: readonly PlanWarning[] } | PlanResult {
   const warnings: PlanWarning[] = [];
   const pieces = collectPieces(input, warnings);
   checkBase(input);
@@ -28,7 +41,7 @@ export function planRestore(input: PlanInput): PlanResult {
   const chosen = chooseContender(contenders, input);
   if (chosen === undefined) return refuseFork(contenders, settled, warnings);
   warnings.push(...passedOver(settled, chosen));
-  return answer(chosen.outcome, warnings);
+  return { chosen, warnings };
 }
 
 interface Contender {
@@ -47,8 +60,23 @@ function checkBase({ base, objects }: PlanInput): void {
   });
 }
 
-/** The histories that could be restored as wished. A superseded one only counts when its own full is asked for. */
-function findContenders({ histories, unsure }: Settled, input: PlanInput): Contender[] {
+/**
+ * The histories that could be restored as wished. A superseded one only counts when its own full is asked for. A revision
+ * that one of them alone reaches decides for it, unless `timeline` has decided already: then it is reached there or not.
+ */
+function findContenders(settled: Settled, input: PlanInput): Contender[] {
+  const { targetRevision, timeline } = input;
+  const found = contendersFor(settled, input);
+  if (targetRevision === undefined || found.length === 0) return found;
+  if (timeline !== undefined) {
+    const chosen = chooseContender(contendersFor(settled, { ...input, targetRevision: undefined }), input);
+    return found.filter(({ history }) => history === chosen?.history);
+  }
+  const reaching = found.filter(({ outcome }) => outcome.best.revision === targetRevision);
+  return reaching.length > 0 ? reaching : found;
+}
+
+function contendersFor({ histories, unsure }: Settled, input: PlanInput): Contender[] {
   const withPlan = (candidates: readonly History[]): Contender[] => {
     const found: Contender[] = [];
     for (const history of candidates) {
@@ -59,11 +87,7 @@ function findContenders({ histories, unsure }: Settled, input: PlanInput): Conte
   };
   const leaves = withPlan(histories.filter(({ isLeaf }) => isLeaf));
   const others = histories.filter(({ isLeaf }) => !isLeaf);
-  const found = leaves.length > 0 || input.base === undefined ? leaves : withPlan(others);
-  const { targetRevision } = input;
-  if (targetRevision === undefined) return found;
-  const reaching = found.filter(({ outcome }) => outcome.best.revision === targetRevision);
-  return reaching.length > 0 ? reaching : found;
+  return leaves.length > 0 || input.base === undefined ? leaves : withPlan(others);
 }
 
 function chooseContender(contenders: readonly Contender[], { timeline }: PlanInput): Contender | undefined {

@@ -1,4 +1,5 @@
 /** Makes backup sets of a live etcd by hand: any full under any name, any range of revisions as a delta. */
+import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EtcdClient } from '../../src/etcd/client.js';
@@ -63,8 +64,12 @@ export class Recorder {
     format: 'ebd' | 'json' = 'ebd',
     alter = (response: Buffer) => response,
   ): Promise<RecordedDelta> {
-    const to = await this.revision();
-    const raw = join(this.dir, `delta-${this.secs}-${from}-${to}`);
+    return (await this.whileRecording(from, alter)).end(format);
+  }
+
+  /** The watch of a delta, open from before its events happen: they get the times at which they do. */
+  async whileRecording(from: bigint, alter = (response: Buffer) => response) {
+    const raw = join(this.dir, `delta-${this.secs}-${from}-${randomUUID()}`);
     const writer = DeltaWriter.create(raw, header(from), 'zstd');
     const client = await EtcdClient.open(this.etcd.connection());
     const sink = {
@@ -74,14 +79,18 @@ export class Recorder {
       drained: async () => undefined,
     };
     const watch = openWatch({ client, startRevision: from, sink, outageLimitMs: REACHED_MS });
-    const reached = await watch.reached(to, REACHED_MS);
-    await watch.close();
-    client.close();
-    if (!reached) throw new Error(`the watch did not reach revision ${to}`);
-    await writer.finish(await this.#grants(writer.leases()));
-    if (format === 'ebd') return { path: raw, from, to, codec: 'ebd' };
-    await exportDelta('test', { source: raw, target: `${raw}.json`, compression: 'gzip' });
-    return { path: `${raw}.json`, from, to, codec: 'gzip' };
+    const end = async (format: 'ebd' | 'json'): Promise<RecordedDelta> => {
+      const to = await this.revision();
+      const reached = await watch.reached(to, REACHED_MS);
+      await watch.close();
+      client.close();
+      if (!reached) throw new Error(`the watch did not reach revision ${to}`);
+      await writer.finish(await this.#grants(writer.leases()));
+      if (format === 'ebd') return { path: raw, from, to, codec: 'ebd' };
+      await exportDelta('test', { source: raw, target: `${raw}.json`, compression: 'gzip' });
+      return { path: `${raw}.json`, from, to, codec: 'gzip' };
+    };
+    return { end };
   }
 
   /** Puts a recorded delta into a store; returns its name. */

@@ -104,20 +104,76 @@ pub fn delta_last_event<'env>(
 ) -> napi::Result<Object<'env>> {
     let cancel = control.cancel_token();
     job::spawn(env, "delta-last-event", move || {
-        let event = delta::last_event(Path::new(&path), &cancel)?;
-        Ok(DeltaLastEvent {
-            key: event.key.into(),
-            main: bigint(event.revision.main),
-            tombstone: event.tombstone,
-            create_revision: bigint(event.create_revision),
-            version: bigint(event.version),
-            lease: bigint(event.lease),
-            value_sha256: hex(&event.value_sha256),
-            record_sha256: hex(&event.record_sha256),
-            #[allow(clippy::cast_precision_loss)]
-            arrived_ms: event.arrived_ms as f64,
+        Ok(last_event_of(delta::last_event(Path::new(&path), &cancel)?))
+    })
+}
+
+/// The last event of one main revision, `null` when the delta holds none of it: of an .ebd from the one block that its
+/// index names, of JSON by reading it through. Own thread.
+#[napi(ts_return_type = "Promise<DeltaLastEvent | null>")]
+pub fn delta_event_at<'env>(
+    env: &'env Env,
+    path: String,
+    main: BigInt,
+    control: &JobControl,
+) -> napi::Result<Object<'env>> {
+    let cancel = control.cancel_token();
+    let main = main.get_i64().0;
+    job::spawn(env, "delta-event-at", move || {
+        Ok(delta::event_at(Path::new(&path), main, &cancel)?.map(last_event_of))
+    })
+}
+
+/// Up to where a delta had arrived at a time; see `delta::Moment`.
+#[napi(object, use_nullable = true)]
+pub struct DeltaMoment {
+    pub first_revision: BigInt,
+    pub last_revision: BigInt,
+    /// The last whole revision that had arrived; `null` when the first one had not.
+    pub reached_revision: Option<BigInt>,
+    pub reached_ms: Option<f64>,
+    /// Arrival of the first event that was still to come; `null` when all had arrived.
+    pub next_ms: Option<f64>,
+    /// The farthest that the clock was set back between two events up to there.
+    pub set_back_ms: f64,
+}
+
+/// Reads a delta of either format through to find what had arrived at a time. Own thread.
+#[napi(ts_return_type = "Promise<DeltaMoment>")]
+#[allow(clippy::cast_precision_loss)]
+pub fn delta_moment<'env>(
+    env: &'env Env,
+    path: String,
+    time_ms: f64,
+    control: &JobControl,
+) -> napi::Result<Object<'env>> {
+    let cancel = control.cancel_token();
+    job::spawn(env, "delta-moment", move || {
+        let moment = delta::moment_of(Path::new(&path), millis(time_ms), &cancel)?;
+        Ok(DeltaMoment {
+            first_revision: bigint(moment.first_revision),
+            last_revision: bigint(moment.last_revision),
+            reached_revision: moment.reached.map(|(main, _)| bigint(main)),
+            reached_ms: moment.reached.map(|(_, arrived_ms)| arrived_ms as f64),
+            next_ms: moment.next_ms.map(|next_ms| next_ms as f64),
+            set_back_ms: moment.set_back_ms as f64,
         })
     })
+}
+
+fn last_event_of(event: delta::LastEvent) -> DeltaLastEvent {
+    DeltaLastEvent {
+        key: event.key.into(),
+        main: bigint(event.revision.main),
+        tombstone: event.tombstone,
+        create_revision: bigint(event.create_revision),
+        version: bigint(event.version),
+        lease: bigint(event.lease),
+        value_sha256: hex(&event.value_sha256),
+        record_sha256: hex(&event.record_sha256),
+        #[allow(clippy::cast_precision_loss)]
+        arrived_ms: event.arrived_ms as f64,
+    }
 }
 
 /// Reads a delta of either format through and writes it as a local .ebd, which must not exist. Own thread.

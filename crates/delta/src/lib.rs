@@ -71,7 +71,10 @@ pub use ebd::{
 pub use error::{Error, Result};
 pub use etcd_data::{Checkpoint, Revision};
 pub use event::{EVENT_BYTES_MAX, EventHead, Kind};
-pub use file::{DeltaFile, Format, LastEvent, Summary, export, last_event, transcode};
+pub use file::{
+    DeltaFile, Format, LastEvent, Moment, Summary, event_at, export, last_event, moment_of,
+    transcode,
+};
 pub use json::{Compression, JsonEvent, JsonReader, JsonWriter};
 pub use records::{Record, Records};
 pub use replay::{Batch, Replay};

@@ -2,11 +2,13 @@
 
 mod convert;
 mod last_event;
+mod moment;
 mod source;
 mod summary;
 
 pub use convert::{export, transcode};
 pub use last_event::{LastEvent, last_event};
+pub use moment::{Moment, event_at, moment_of};
 pub use summary::Summary;
 
 use crate::ebd::{EbdReader, Header, Lease, MAGIC, Section, Tail, decode_leases, read_section};
