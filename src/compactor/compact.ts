@@ -117,7 +117,8 @@ class Compactor {
     const { objects, warnings } = await readCatalog(store, { signal });
     for (const warning of warnings) observer.warn(warning);
     const source = { pool: this.#pool, settings, workDir: this.#dir.path };
-    const wish = { ...this.#request, allowOlder: false };
+    const newest = { toRevision: undefined, toTimeMs: undefined };
+    const wish = { ...this.#request, ...newest, allowOlder: false };
     const chooser = new Chooser(objects, source, wish, { skipHashCheck, observer, signal });
     const ahead = new DeltasAhead(source, { maxInflightBytes, signal });
     try {

@@ -83,6 +83,8 @@ export declare class LookFull {
   revision(): bigint
   /** Records up to here may be compacted away; -1 when none ever were. */
   compacted(): bigint
+  /** The last record of one main revision, of all without one; `null` when there is none. Own thread. */
+  lastRecord(main: bigint | undefined | null, control: JobControl): Promise<RecordIdentity | null>
 }
 
 /** Reads deltas in order, from a revision on, and digests the records that they stand for. */
@@ -250,6 +252,12 @@ export interface DbMember {
   isLearner: boolean
 }
 
+/**
+ * The last event of one main revision, `null` when the delta holds none of it: of an .ebd from the one block that its
+ * index names, of JSON by reading it through. Own thread.
+ */
+export declare function deltaEventAt(path: string, main: bigint, control: JobControl): Promise<DeltaLastEvent | null>
+
 /** Where a delta comes from; see `delta::Header`. */
 export interface DeltaHeader {
   /** 0 when unknown. */
@@ -280,6 +288,22 @@ export interface DeltaLastEvent {
   /** Of the record that etcd stores; equals `RecordIdentity.sha256`. */
   recordSha256: string
   arrivedMs: number
+}
+
+/** Reads a delta of either format through to find what had arrived at a time. Own thread. */
+export declare function deltaMoment(path: string, timeMs: number, control: JobControl): Promise<DeltaMoment>
+
+/** Up to where a delta had arrived at a time; see `delta::Moment`. */
+export interface DeltaMoment {
+  firstRevision: bigint
+  lastRevision: bigint
+  /** The last whole revision that had arrived; `null` when the first one had not. */
+  reachedRevision: bigint | null
+  reachedMs: number | null
+  /** Arrival of the first event that was still to come; `null` when all had arrived. */
+  nextMs: number | null
+  /** The farthest that the clock was set back between two events up to there. */
+  setBackMs: number
 }
 
 /** What the delta holds so far. */

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { DeltaFeed, DeltaWriter, FileLock, JobControl, Look, LookFull, Replay, SnapshotSink, UnpackSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, compareWithLater, deltaLastEvent, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyBackup, identifyFile, inspectDb, openLookFull, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaFeed, DeltaWriter, FileLock, JobControl, Look, LookFull, Replay, SnapshotSink, UnpackSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, compareWithLater, deltaEventAt, deltaLastEvent, deltaMoment, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyBackup, identifyFile, inspectDb, openLookFull, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
 export { DeltaFeed }
 export { DeltaWriter }
 export { FileLock }
@@ -791,7 +791,9 @@ export { checkMvcc }
 export { checkSnapshotFile }
 export { compactDb }
 export { compareWithLater }
+export { deltaEventAt }
 export { deltaLastEvent }
+export { deltaMoment }
 export { digestRecords }
 export { errorCodes }
 export { exchangePaths }
