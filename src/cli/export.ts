@@ -5,7 +5,7 @@ import { exportFlags, lookFlags, parseExportConfig } from '../config/look.js';
 import { storeFlags } from '../config/store.js';
 import type { Command, CommandContext } from './command.js';
 import { keyValueJson } from './look-json.js';
-import { withReader } from './open-reader.js';
+import { revisionOf, withReader } from './open-reader.js';
 import { Stdout } from './stdout.js';
 
 export const exportCommand: Command = {
@@ -20,9 +20,10 @@ export const exportCommand: Command = {
 
 async function exportKeys(context: CommandContext): Promise<void> {
   const { given, signal } = context;
-  const { key, isPrefix, atRevision } = parseExportConfig(given);
+  const { key, isPrefix, ...moment } = parseExportConfig(given);
   await withReader('export', context, async (reader) => {
-    const { rows } = await reader.state({ key, isPrefix }, atRevision, { signal });
+    const at = await revisionOf(reader, moment, signal);
+    const { rows } = await reader.state({ key, isPrefix }, at, { signal });
     const out = new Stdout();
     for await (const row of rows) if (!(await out.write(`${keyValueJson(row.key, row)}\n`))) break;
     await out.flush();

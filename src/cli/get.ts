@@ -9,7 +9,7 @@ import type { Answer } from '../reader/reader.js';
 import type { Command, CommandContext } from './command.js';
 import { keyValueJson } from './look-json.js';
 import { describeValue, printable } from './look-text.js';
-import { withReader } from './open-reader.js';
+import { revisionOf, withReader } from './open-reader.js';
 import { Stdout } from './stdout.js';
 
 export const getCommand: Command = {
@@ -26,12 +26,13 @@ export const getCommand: Command = {
 
 async function get(context: CommandContext): Promise<void> {
   const { given, operands, signal } = context;
-  const { key, isPrefix, atRevision, valueOnly } = parseGetConfig(given, operands);
+  const { key, isPrefix, valueOnly, ...moment } = parseGetConfig(given, operands);
   const { json } = parseOutput(given);
   if (json && valueOnly)
     throw new BackupError('USAGE', 'only one of the two', { object: '--json, --value-only' });
   const found = await withReader('get', context, async (reader) => {
-    const answer = await reader.state({ key, isPrefix }, atRevision, { signal });
+    const at = await revisionOf(reader, moment, signal);
+    const answer = await reader.state({ key, isPrefix }, at, { signal });
     const out = new Stdout();
     const print = json ? printJson : valueOnly ? valuePrinter(isPrefix) : printKeys;
     return { count: await print(answer, out), revision: answer.revision };

@@ -10,7 +10,7 @@ import type { Answer } from '../reader/reader.js';
 import type { Command, CommandContext } from './command.js';
 import { base64, number, object } from './look-json.js';
 import { printable } from './look-text.js';
-import { withReader } from './open-reader.js';
+import { revisionOf, withReader } from './open-reader.js';
 import { Stdout } from './stdout.js';
 
 export const historyCommand: Command = {
@@ -26,10 +26,11 @@ export const historyCommand: Command = {
 
 async function history(context: CommandContext): Promise<void> {
   const { given, operands, signal, log } = context;
-  const { key, isPrefix, atRevision } = parseHistoryConfig(given, operands);
+  const { key, isPrefix, ...moment } = parseHistoryConfig(given, operands);
   const { json } = parseOutput(given);
   const found = await withReader('history', context, async (reader) => {
-    const answer = await reader.history({ key, isPrefix }, { to: atRevision, withValues: json, signal });
+    const to = await revisionOf(reader, moment, signal);
+    const answer = await reader.history({ key, isPrefix }, { to, withValues: json, signal });
     const { compacted } = answer;
     if (compacted > 0n)
       log.info(`changes up to revision ${compacted} may be missing: they were compacted away`);

@@ -3,16 +3,20 @@ import { formatBytes } from '../base/bytes.js';
 import { loggingFlags } from '../config/logging.js';
 import { outputFlags, parseOutput } from '../config/output.js';
 import { storeFlags } from '../config/store.js';
+import { BackupError } from '../errors.js';
 import { type Catalog, readCatalog } from '../pipeline/catalog.js';
+import { rangesText } from '../restorer/refusal.js';
 import { planRestore } from '../snapshot/chain.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
+import { restorableRanges } from '../snapshot/restorable.js';
 import type { Command, CommandContext } from './command.js';
 import { describePlan } from './describe-plan.js';
 import { openConfiguredStore, whereToLook } from './store-access.js';
 
 export const listCommand: Command = {
   name: 'list',
-  description: 'Lists every backup, oldest revision first, and says which state a restore would reach.',
+  description:
+    'Lists every backup, oldest revision first, and says which states a restore can reach. Exit code 3 when there is none.',
   flags: [storeFlags, outputFlags, loggingFlags],
   run: list,
 };
@@ -23,23 +27,29 @@ async function list(context: CommandContext): Promise<void> {
   const catalog = await readCatalog(opened.store, { signal });
   for (const warning of catalog.warnings) log.warn(warning);
   const objects = [...catalog.objects].sort(inOrder);
+  if (objects.length === 0) {
+    throw new BackupError('NOTHING_TO_RESTORE', 'there are no backups', {
+      op: 'list',
+      object: opened.store.location,
+      hint: await whereToLook(opened, signal),
+    });
+  }
   const plan = planRestore({ objects });
+  const restorable = restorableRanges({ objects });
   if (parseOutput(context.given).json) {
     out.json({
       location: opened.store.location,
       objects: objects.map(toJson),
       foreign: catalog.foreign,
+      restorable,
       plan,
     });
-    return;
-  }
-  if (objects.length === 0) {
-    out.text(`no backups: ${await whereToLook(opened, signal)}`);
     return;
   }
   out.table(['NAME', 'KIND', 'FROM', 'TO', 'SIZE', 'CREATED'], objects.map(toRow));
   tellForeign(catalog, context);
   for (const line of describePlan(plan)) out.text(line);
+  if (restorable.length > 0) out.text(`revisions that can be had: ${rangesText(restorable)}`);
 }
 
 function inOrder(a: StoredSnapshot, b: StoredSnapshot): number {

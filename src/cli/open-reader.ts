@@ -1,6 +1,6 @@
 /** The reader that the flags ask for: of a store, or of one file. */
 import { mkdir } from 'node:fs/promises';
-import { parseLookConfig } from '../config/look.js';
+import { type MomentConfig, parseLookConfig } from '../config/look.js';
 import { parseStoreConfig } from '../config/store.js';
 import { BackupError } from '../errors.js';
 import { readCatalog } from '../pipeline/catalog.js';
@@ -9,6 +9,15 @@ import type { Reader } from '../reader/reader.js';
 import { StoreReader } from '../reader/store-reader.js';
 import type { CommandContext } from './command.js';
 import { openConfiguredStore, whereToLook } from './store-access.js';
+
+/** The revision that is meant; undefined for the newest. */
+export async function revisionOf(
+  reader: Reader,
+  { atRevision, atTimeMs }: MomentConfig,
+  signal: AbortSignal,
+): Promise<bigint | undefined> {
+  return atTimeMs === undefined ? atRevision : reader.revisionAt(atTimeMs, { signal });
+}
 
 /** Reads with it, and closes it whatever happens. */
 export async function withReader<T>(
@@ -47,6 +56,7 @@ async function openReader(op: string, context: CommandContext): Promise<Reader> 
     exclude,
     timeline,
     warn,
+    info: (text) => log.info(text),
     store: opened.store,
     settings: opened.config,
     tempDir,

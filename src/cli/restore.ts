@@ -1,14 +1,15 @@
 /** `restore`: the newest state that a store holds, or an earlier one, into a data directory. */
 import { formatBytes } from '../base/bytes.js';
+import { isoTime } from '../base/iso-time.js';
 import { loggingFlags } from '../config/logging.js';
 import { outputFlags, parseOutput } from '../config/output.js';
 import { parseRestoreConfig, restoreFlags } from '../config/restore.js';
 import { storeFlags } from '../config/store.js';
 import { BackupError, isBackupError } from '../errors.js';
+import { momentLine } from '../pipeline/moment-line.js';
 import { shellWord } from '../restorer/cluster.js';
 import { type DryRun, dryRun, type When } from '../restorer/dry-run.js';
-import { momentLine } from '../restorer/moment-line.js';
-import { refuseUnlessPossible, timeOfMs } from '../restorer/refusal.js';
+import { refuseUnlessPossible } from '../restorer/refusal.js';
 import { reportLines, reportOf } from '../restorer/report.js';
 import { type RestoreRequest, restore } from '../restorer/restore.js';
 import type { Plan } from '../snapshot/plan.js';
@@ -104,7 +105,7 @@ function tellPlan({ out }: CommandContext, plan: DryRun, json: boolean): void {
 function whenLine(when: When): string {
   if (when.kind === 'moment') return momentLine(when.moment);
   const { name } = when.object;
-  return `The state at ${timeOfMs(when.timeMs)} lies within ${name.text}, at or below revision ${when.object.manifest?.revision ?? name.last}; the restore reads from it where`;
+  return `The state at ${isoTime(when.timeMs)} lies within ${name.text}, at or below revision ${when.object.manifest?.revision ?? name.last}; the restore reads from it where`;
 }
 
 /** "10-20 of 8-25" where a delta is cut. */

@@ -88,6 +88,34 @@ export function integer(name: string, fallback: number, help: string, range: Ran
   return flag(name, 'number', fallback, help, read, String, range);
 }
 
+const MAX_REVISION = 2n ** 63n - 1n;
+
+/** Undefined unless given. */
+export function revision(name: string, help: string): Flag<bigint | undefined> {
+  const read = (texts: readonly string[]) => {
+    const value = /^[1-9]\d{0,18}$/.test(last(texts)) ? BigInt(last(texts)) : 0n;
+    if (value > 0n && value <= MAX_REVISION) return value;
+    throw new RangeError('expected a revision, 1 or more');
+  };
+  return flag<bigint | undefined>(name, 'revision', undefined, help, read, () => '', {});
+}
+
+const TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)$/;
+
+/**
+ * Milliseconds since the epoch; undefined unless given. Typed with its zone: a time that depends on where it is read
+ * would be another one on another machine.
+ */
+export function time(name: string, help: string): Flag<number | undefined> {
+  const read = (texts: readonly string[]) => {
+    const typed = last(texts);
+    const timeMs = TIME.test(typed) ? Date.parse(typed.toUpperCase().replace(' ', 'T')) : Number.NaN;
+    if (!Number.isNaN(timeMs)) return timeMs;
+    throw new RangeError('expected a time with its zone, such as 2026-11-30T03:12:00Z');
+  };
+  return flag<number | undefined>(name, 'time', undefined, help, read, () => '', {});
+}
+
 /** Milliseconds; typed in Go's syntax. */
 export function duration(name: string, fallbackMs: number, help: string, range: Range): Flag<number> {
   const read = (texts: readonly string[]) => {

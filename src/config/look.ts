@@ -1,8 +1,6 @@
 /** What is looked for in backups, and where. */
 import { BackupError } from '../errors.js';
-import { bool, choice, type Given, parseFlags, repeated, text } from './flag.js';
-
-const MAX_REVISION = 2n ** 63n - 1n;
+import { bool, choice, type Given, parseFlags, repeated, revision, text, time } from './flag.js';
 
 /** Of every command that looks into backups. */
 export const lookFlags = {
@@ -12,22 +10,25 @@ export const lookFlags = {
 } as const;
 
 const prefix = text('prefix', '', 'every key that begins so; "" means every key');
-const atRevision = text('at-revision', '', 'as it was at this revision (default: the newest)');
+const at = {
+  atRevision: revision('at-revision', 'as it was at this revision (default: the newest)'),
+  atTimeMs: time('at-time', 'as it was at this time (RFC 3339)'),
+} as const;
 
 export const getFlags = {
   prefix,
-  atRevision,
+  ...at,
   valueOnly: bool('value-only', false, 'print the value and nothing else'),
 } as const;
-export const historyFlags = { prefix, atRevision } as const;
+export const historyFlags = { prefix, ...at } as const;
 export const diffFlags = {
-  fromRevision: text('from-revision', '', 'the state before'),
-  toRevision: text('to-revision', '', 'the state after (default: the newest)'),
+  fromRevision: revision('from-revision', 'the state before'),
+  toRevision: revision('to-revision', 'the state after (default: the newest)'),
   prefix,
 } as const;
 export const exportFlags = {
   prefix,
-  atRevision,
+  ...at,
   format: choice('format', ['jsonl'], 'jsonl', 'one JSON object a line, keys and values in base64'),
 } as const;
 
@@ -48,26 +49,29 @@ export function parseLookConfig(given: Given): LookConfig {
   return Object.freeze({ file: file || undefined, exclude, timeline: timeline || undefined });
 }
 
-export interface GetConfig extends KeyConfig {
+/** Of which state; the newest when both are undefined. */
+export interface MomentConfig {
   readonly atRevision: bigint | undefined;
+  readonly atTimeMs: number | undefined;
+}
+
+export interface GetConfig extends KeyConfig, MomentConfig {
   readonly valueOnly: boolean;
 }
 
 export function parseGetConfig(given: Given, operands: readonly string[]): GetConfig {
   const { valueOnly } = parseFlags(getFlags, given);
-  return Object.freeze({ ...parseKeys(given, operands), ...parseAtRevision(given), valueOnly });
+  return Object.freeze({ ...parseKeys(given, operands), ...parseMoment(given), valueOnly });
 }
 
-export interface HistoryConfig extends KeyConfig {
-  readonly atRevision: bigint | undefined;
-}
+export interface HistoryConfig extends KeyConfig, MomentConfig {}
 
 export function parseHistoryConfig(given: Given, operands: readonly string[]): HistoryConfig {
-  return Object.freeze({ ...parseKeys(given, operands), ...parseAtRevision(given) });
+  return Object.freeze({ ...parseKeys(given, operands), ...parseMoment(given) });
 }
 
 export function parseExportConfig(given: Given): HistoryConfig {
-  return Object.freeze({ ...parsePrefix(given), ...parseAtRevision(given) });
+  return Object.freeze({ ...parsePrefix(given), ...parseMoment(given) });
 }
 
 export interface DiffConfig extends KeyConfig {
@@ -78,26 +82,25 @@ export interface DiffConfig extends KeyConfig {
 
 export function parseDiffConfig(given: Given): DiffConfig {
   const { fromRevision, toRevision } = parseFlags(diffFlags, given);
-  if (fromRevision === '')
+  if (fromRevision === undefined)
     throw new BackupError('USAGE', 'is missing: a difference needs the revision of the state before', {
       object: '--from-revision',
     });
-  const from = parseRevision('--from-revision', fromRevision);
-  const to = toRevision === '' ? undefined : parseRevision('--to-revision', toRevision);
-  if (to !== undefined && from > to)
-    throw new BackupError('USAGE', `${from} is above ${to}; the older state comes first`, {
+  if (toRevision !== undefined && fromRevision > toRevision)
+    throw new BackupError('USAGE', `${fromRevision} is above ${toRevision}; the older state comes first`, {
       object: '--from-revision, --to-revision',
     });
-  return Object.freeze({ ...parsePrefix(given), fromRevision: from, toRevision: to });
+  return Object.freeze({ ...parsePrefix(given), fromRevision, toRevision });
 }
 
 function parsePrefix(given: Given): KeyConfig {
   return { key: Buffer.from(parseFlags({ prefix }, given).prefix), isPrefix: true };
 }
 
-function parseAtRevision(given: Given): { readonly atRevision: bigint | undefined } {
-  const typed = parseFlags({ atRevision }, given).atRevision;
-  return { atRevision: typed === '' ? undefined : parseRevision('--at-revision', typed) };
+function parseMoment(given: Given): MomentConfig {
+  const { atRevision, atTimeMs } = parseFlags(at, given);
+  if (atRevision === undefined || atTimeMs === undefined) return { atRevision, atTimeMs };
+  throw new BackupError('USAGE', 'only one of the two can be meant', { object: '--at-revision, --at-time' });
 }
 
 function parseKeys(given: Given, operands: readonly string[]): KeyConfig {
@@ -107,12 +110,4 @@ function parseKeys(given: Given, operands: readonly string[]): KeyConfig {
   if (!isPrefix && key !== undefined && key !== '' && more.length === 0)
     return { key: Buffer.from(key), isPrefix: false };
   throw new BackupError('USAGE', 'takes one KEY, or --prefix P');
-}
-
-function parseRevision(flag: string, typed: string): bigint {
-  const revision = /^[1-9]\d{0,18}$/.test(typed) ? BigInt(typed) : 0n;
-  if (revision > 0n && revision <= MAX_REVISION) return revision;
-  throw new BackupError('USAGE', `${JSON.stringify(typed)}: expected a revision, 1 or more`, {
-    object: flag,
-  });
 }

@@ -1,10 +1,9 @@
 /** What is restored, to where, and as which member. */
 import { resolve } from 'node:path';
 import { BackupError } from '../errors.js';
-import { bool, choice, type Given, integer, parseFlags, repeated, text } from './flag.js';
+import { bool, choice, type Given, integer, parseFlags, repeated, revision, text, time } from './flag.js';
 
 const DEFAULT_INFLIGHT_BYTES = 64 * 1024 * 1024;
-const MAX_REVISION = 2n ** 63n - 1n;
 const REPLAY_LIMITS = 'limits are derived from the data, so this';
 
 export const restoreFlags = {
@@ -27,10 +26,9 @@ export const restoreFlags = {
   allowOlder: bool('allow-older', false, 'when the newest state cannot be had, restore the newest that can'),
   timeline: choice('timeline', ['', 'newest', 'highest'], '', 'which branch of a forked history'),
   replaceNewer: bool('replace-newer', false, 'replace a data directory that is newer than the backup'),
-  toRevision: text('to-revision', '', 'restore to exactly this revision; it may lie inside a delta'),
-  toTime: text(
+  toRevision: revision('to-revision', 'restore to exactly this revision; it may lie inside a delta'),
+  toTimeMs: time(
     'to-time',
-    '',
     'restore to the last revision at or before this time, such as 2026-11-30T03:12:00Z; exact where a delta covers it',
   ),
   applier: choice(
@@ -147,9 +145,9 @@ export function parseRestoreConfig(given: Given): RestoreConfig {
       hint,
     });
   }
-  const { toRevision, toTime, bumpRevision, markCompacted, base, timeline, etcdBinary } = values;
+  const { toRevision, toTimeMs, bumpRevision, markCompacted, base, timeline, etcdBinary } = values;
   const { etcdVersion } = values;
-  if (toRevision !== '' && toTime !== '')
+  if (toRevision !== undefined && toTimeMs !== undefined)
     throw new BackupError('USAGE', 'only one of the two can be the target', {
       object: '--to-revision, --to-time',
     });
@@ -160,8 +158,8 @@ export function parseRestoreConfig(given: Given): RestoreConfig {
   return Object.freeze({
     ...pick(values),
     dataDir: resolve(values.dataDir),
-    toRevision: toRevision === '' ? undefined : parseRevision(toRevision),
-    toTimeMs: toTime === '' ? undefined : parseTime(toTime),
+    toRevision,
+    toTimeMs,
     unknownLeaseTtlSeconds: values.unknownLeaseTtlSeconds || undefined,
     bumpRevision: bumpRevision || undefined,
     etcdVersion: etcdVersion === '' ? undefined : parseEtcdVersion(etcdVersion),
@@ -172,32 +170,12 @@ export function parseRestoreConfig(given: Given): RestoreConfig {
   });
 }
 
-function parseRevision(typed: string): bigint {
-  const revision = /^[1-9]\d{0,18}$/.test(typed) ? BigInt(typed) : 0n;
-  if (revision > 0n && revision <= MAX_REVISION) return revision;
-  throw new BackupError('USAGE', `${JSON.stringify(typed)}: expected a revision, 1 or more`, {
-    object: '--to-revision',
-  });
-}
-
 function parseEtcdVersion(typed: string): string {
   const minor = /^v?(3\.[4-7])(\.\d+)?$/.exec(typed)?.[1];
   if (minor !== undefined) return minor;
   throw new BackupError('USAGE', `${JSON.stringify(typed)}: expected 3.4, 3.5, 3.6 or 3.7`, {
     object: '--etcd-version',
   });
-}
-
-/** With a zone: a time that depends on where it is read would restore another state on another machine. */
-function parseTime(typed: string): number {
-  const isWhole = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)$/.test(typed);
-  const timeMs = isWhole ? Date.parse(typed.toUpperCase().replace(' ', 'T')) : Number.NaN;
-  if (!Number.isNaN(timeMs)) return timeMs;
-  throw new BackupError(
-    'USAGE',
-    `${JSON.stringify(typed)}: expected a time with its zone, such as 2026-11-30T03:12:00Z`,
-    { object: '--to-time' },
-  );
 }
 
 type Kept = Pick<

@@ -64,7 +64,7 @@ export class ChainFinder {
       }
       const unread = result.kind === 'needs-base-revision' ? result.plan : unknownBase(result);
       if (unread !== undefined) {
-        await this.#learn(unread.base, options);
+        await this.learn(unread.base, options);
         continue;
       }
       const later = targetRevision === undefined ? undefined : await this.#laterFull(targetRevision, options);
@@ -75,7 +75,8 @@ export class ChainFinder {
     throw new BackupError('CORRUPT', `no plan after ${MAX_ROUNDS} rounds`, { op: this.#wish.op });
   }
 
-  async #learn(object: StoredSnapshot, options: ReadOptions): Promise<bigint> {
+  /** Reads the true revision of a full. */
+  async learn(object: StoredSnapshot, options: ReadOptions): Promise<bigint> {
     try {
       const { revision } = await this.#files.full(object, options);
       this.#baseRevisions.set(object.name.text, revision);
@@ -95,7 +96,7 @@ export class ChainFinder {
       const planned = planRestore({ ...this.input(), base: object.name.text });
       if (planned.kind !== 'ready' && planned.kind !== 'needs-base-revision' && planned.kind !== 'gap')
         continue;
-      const revision = await this.#learn(object, options);
+      const revision = await this.learn(object, options);
       const { compacted } = await this.#files.full(object, options);
       if (compacted <= target)
         return {

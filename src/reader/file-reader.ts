@@ -32,6 +32,13 @@ export class FileReader implements Reader {
     return (await this.state(nothing, undefined, options)).revision;
   }
 
+  async revisionAt(): Promise<bigint> {
+    throw new BackupError('USAGE', 'a file does not say when its revisions were; give --at-revision', {
+      op: this.#op,
+      object: '--at-time',
+    });
+  }
+
   state(range: KeyRange, at: bigint | undefined, options: ReadOptions): Promise<Answer> {
     return this.#ask(range, { ask: 'state', from: 0n, to: at ?? MAX_REVISION, withValues: true }, options);
   }

@@ -23,6 +23,9 @@ export interface Reader {
   /** The highest revision whose state can be read. */
   newestRevision(options: ReadOptions): Promise<bigint>;
 
+  /** The last revision at or before a time. */
+  revisionAt(timeMs: number, options: ReadOptions): Promise<bigint>;
+
   /** The keys that were there at a revision; at the newest one without. */
   state(range: KeyRange, at: bigint | undefined, options: ReadOptions): Promise<Answer>;
 

@@ -1,5 +1,7 @@
 /** What a look says when what was asked cannot be read: the reason, and what can be had instead. */
+import { isoTime } from '../base/iso-time.js';
 import { BackupError, type ErrorCode, isBackupError } from '../errors.js';
+import type { Stand } from '../snapshot/at-time.js';
 import type { Branch, Plan, PlanResult } from '../snapshot/plan.js';
 
 const MAX_RANGES = 5;
@@ -45,6 +47,15 @@ export function nothingError(op: string, reason: string, nearest: Plan | undefin
       ? undefined
       : `the lowest state that can be read: --at-revision ${nearest.revision}`;
   return new BackupError('NOTHING_TO_RESTORE', reason, { op, ...(hint === undefined ? {} : { hint }) });
+}
+
+export function tooEarlyError(op: string, timeMs: number, earliest: Stand | undefined): BackupError {
+  const hint =
+    earliest === undefined
+      ? undefined
+      : `the earliest is revision ${earliest.revision}, of ${isoTime(earliest.atMs)}`;
+  const what = `nothing in the store is from ${isoTime(timeMs)} or before`;
+  return new BackupError('NOTHING_TO_RESTORE', what, { op, ...(hint === undefined ? {} : { hint }) });
 }
 
 /** Names the way around a damaged object. */

@@ -1,5 +1,6 @@
 /** What a restore says when it cannot do what was asked: the reason, the object, and the command for what can be had. */
 import { formatBytes } from '../base/bytes.js';
+import { isoTime } from '../base/iso-time.js';
 import { BackupError } from '../errors.js';
 import { whatOf } from '../pipeline/failure.js';
 import type { Stand } from '../snapshot/at-time.js';
@@ -101,12 +102,12 @@ export function nothingError(
 }
 
 export function tooEarlyError(timeMs: number, earliest: Stand | undefined): BackupError {
-  const what = `nothing in the store is from ${timeOfMs(timeMs)} or before`;
+  const what = `nothing in the store is from ${isoTime(timeMs)} or before`;
   return new BackupError('NOTHING_TO_RESTORE', what, {
     op: OP,
     ...(earliest === undefined
       ? {}
-      : { hint: `the earliest is revision ${earliest.revision}, of ${timeOfMs(earliest.atMs)}` }),
+      : { hint: `the earliest is revision ${earliest.revision}, of ${isoTime(earliest.atMs)}` }),
   });
 }
 
@@ -130,9 +131,5 @@ export function describePlan({ revision, base, deltas }: Plan): string {
 }
 
 export function time(secs: number): string {
-  return timeOfMs(secs * 1000);
-}
-
-export function timeOfMs(ms: number): string {
-  return new Date(ms).toISOString().replace('.000Z', 'Z');
+  return isoTime(secs * 1000);
 }

@@ -1,10 +1,10 @@
 /** What someone reads at 3 a.m. after a restore, as data and as lines. */
 import { formatBytes } from '../base/bytes.js';
 import type { DbInfo } from '../native/index.js';
+import { momentLine } from '../pipeline/moment-line.js';
 import type { Moment } from '../snapshot/at-time.js';
 import type { Rewritten } from './applier.js';
 import { startCommand } from './cluster.js';
-import { momentLine } from './moment-line.js';
 import { time } from './refusal.js';
 import { minorOf, newestVersion } from './replay-version.js';
 import type { RestoreRequest, RestoreResult } from './restore.js';

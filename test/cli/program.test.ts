@@ -86,9 +86,9 @@ describe('list', () => {
   });
 
   it('says where it looked when nothing is there', async () => {
-    const { code, stdout } = await etcdbr('list', '--store-container', join(home, 'none'));
-    expect(code).toBe(0);
-    expect(stdout).toContain(`looked in Local ${join(home, 'none')}`);
+    const { code, stderr } = await etcdbr('list', '--store-container', join(home, 'none'));
+    expect(code).toBe(3);
+    expect(stderr).toContain(`looked in Local ${join(home, 'none')}`);
   });
 });
 

@@ -30,7 +30,16 @@ export async function storeReader(
   const store = await openStore(settings);
   const { objects } = await readCatalog(store);
   const warn = (text: string) => void warnings.push(text);
-  return new StoreReader(objects, { op: 'look', exclude, timeline, warn, store, settings, tempDir: '/tmp' });
+  const told = { warn, info: () => undefined };
+  return new StoreReader(objects, {
+    op: 'look',
+    exclude,
+    timeline,
+    ...told,
+    store,
+    settings,
+    tempDir: '/tmp',
+  });
 }
 
 export async function rowsOf(answer: Promise<Answer> | Answer): Promise<LookRow[]> {

@@ -33,6 +33,23 @@ describe('a full that was stored a day late', () => {
     await expectRestored(VERSION, dir.in('data'), await readTruth(source.endpoint, middle.named));
   });
 
+  test.each(['ebd', 'json'] as const)('in the middle of a delta (%s) of the other', async (format) => {
+    const source = await recorded(VERSION, dir.in('work'));
+    const store = dir.in('store');
+    await source.put('/a/', 4);
+    await source.full(store);
+    await source.put('/b/', 6);
+    const middle = { named: await source.revision(), path: await source.snapshot() };
+    await source.put('/c/', 12);
+    await source.store(store, await source.delta(6n, format));
+    source.secs += DAY_SECS;
+    await source.full(store, middle);
+    const truth = await readTruth(source.endpoint);
+    const { plan } = await restoreFrom({ container: store, dataDir: dir.in('data'), version: VERSION });
+    expect(plan.revision).toBe(truth.revision);
+    await expectRestored(VERSION, dir.in('data'), truth);
+  });
+
   test.each(['ebd', 'json'] as const)(
     'with %s deltas that agree at their last revision: one chain',
     async (format) => {

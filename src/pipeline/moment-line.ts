@@ -1,9 +1,9 @@
 /** How exactly a wished time was met, in one line. */
+import { isoTime } from '../base/iso-time.js';
 import type { Moment, Stand } from '../snapshot/at-time.js';
-import { timeOfMs } from './refusal.js';
 
 export function momentLine({ timeMs, reached, next, unknown, setBackMs }: Moment): string {
-  const of = `The state at ${timeOfMs(timeMs)} is revision ${reached.revision}, ${standText(reached)}`;
+  const of = `The state at ${isoTime(timeMs)} is revision ${reached.revision}, ${standText(reached)}`;
   const then =
     next === undefined
       ? 'nothing in the store is later, so it is the newest'
@@ -20,5 +20,5 @@ export function momentLine({ timeMs, reached, next, unknown, setBackMs }: Moment
 }
 
 function standText({ by, atMs }: Stand): string {
-  return by === 'event' ? `which arrived at ${timeOfMs(atMs)}` : `in an object of ${timeOfMs(atMs)}`;
+  return by === 'event' ? `which arrived at ${isoTime(atMs)}` : `in an object of ${isoTime(atMs)}`;
 }
