@@ -2,12 +2,15 @@
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { raceAbort } from '../base/abort.js';
+import { together } from '../base/together.js';
 import { BackupError, isBackupError } from '../errors.js';
 import {
   checkDb,
   checkMvcc,
   type DbCheck,
   type DbInfo,
+  FileArrival,
   type Finding,
   identifyFile,
   inspectDb,
@@ -56,11 +59,7 @@ export async function openBase(
   const packed = join(source.workDir, `${object.name.text}.packed`);
   const path = join(source.workDir, `${object.name.text}.db`);
   try {
-    await fetchFile(source, object, packed, {
-      signal,
-      onProgress: (bytes) => observer.progress('fetch base', bytes, object.bytes, 'bytes'),
-    });
-    const unpacked = await unpack(object, packed, path, observer, signal);
+    const unpacked = await fetchAndUnpack(source, object, { packed, path, observer, signal });
     await checkKind(object, path, signal);
     compareDigests(object, unpacked, skipHashCheck);
     await rm(packed);
@@ -74,19 +73,55 @@ export async function openBase(
   }
 }
 
+interface UnpackTarget {
+  readonly packed: string;
+  readonly path: string;
+  readonly observer: RestoreObserver;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Unpacked as it arrives: the slower of the two is the time. */
+async function fetchAndUnpack(
+  source: FetchSource,
+  object: StoredSnapshot,
+  { packed, path, observer, signal }: UnpackTarget,
+): Promise<UnpackedFull> {
+  const arrival = new FileArrival();
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const [, unpacked] = await together(signal, [
+    async (signal) => {
+      await fetchFile(source, object, packed, {
+        signal,
+        onProgress: (bytes) => observer.progress('fetch base', bytes, object.bytes, 'bytes'),
+        onFront: (bytes) => {
+          begin();
+          arrival.advance(bytes);
+        },
+      });
+      arrival.finish();
+    },
+    async (signal) => {
+      await raceAbort(begun, signal);
+      return unpack(object, packed, path, arrival, signal);
+    },
+  ]);
+  return unpacked;
+}
+
 async function unpack(
   object: StoredSnapshot,
   source: string,
   target: string,
-  observer: RestoreObserver,
-  signal: AbortSignal | undefined,
+  arrival: FileArrival,
+  signal: AbortSignal,
 ): Promise<UnpackedFull> {
   const codec = object.name.codec === 'ebd' ? 'none' : object.name.codec;
   const request = { source, target, codec, stripTrailer: true, maxBytes: MAX_PLAIN_BYTES };
-  const total = object.manifest?.plain?.bytes;
-  const onProgress = (done: number) => observer.progress('unpack base', done, total, 'bytes');
   try {
-    return await unpackFull(object.name.text, request, { signal, onProgress });
+    return await unpackFull(object.name.text, request, { signal, arrival });
   } catch (error) {
     if (!isBackupError(error, 'CORRUPT') && !isBackupError(error, 'TRUNCATED')) throw error;
     const what = `${whatOf(error)}; the file is ${await identifyFile(source, { signal })}`;

@@ -4,13 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RestoreConfig } from '../config/restore.js';
 import { BackupError, isBackupError } from '../errors.js';
-import {
-  type ClusterIds,
-  grantUnknownLeases,
-  syncTree,
-  type UnknownLeases,
-  unknownLeases,
-} from '../native/index.js';
+import { type ClusterIds, grantUnknownLeases, syncTree, type UnknownLeases } from '../native/index.js';
 import { DeltasAhead } from '../pipeline/ahead.js';
 import { readCatalog } from '../pipeline/catalog.js';
 import { FetchPool } from '../pipeline/pool.js';
@@ -142,7 +136,7 @@ class Restore {
     );
     const { plan, base, lostUpTo, moment } = choice;
     const { dbPath } = applied;
-    const unknown = await this.#settleLeases(dbPath);
+    const granted = await this.#grantLeases(dbPath);
     const toProve = this.#toProve(choice, applied, objects);
     const proof = await prove(toProve);
     checkQuota(proof.info.dataBytes, this.#request, observer);
@@ -175,7 +169,7 @@ class Restore {
       cluster: this.#cluster,
       ids,
       raisedRevision,
-      unknownLeases: unknown,
+      unknownLeases: granted ?? proof.unknownLeases,
       before,
       old,
       lostUpTo,
@@ -233,11 +227,10 @@ class Restore {
     );
   }
 
-  /** Leases that keys refer to and that neither base nor deltas describe: counted, and granted if so wished. */
-  #settleLeases(dbPath: string): Promise<UnknownLeases> {
+  /** Leases that keys refer to and that neither base nor deltas describe, if they are to be granted. */
+  async #grantLeases(dbPath: string): Promise<UnknownLeases | undefined> {
     const { unknownLeaseTtlSeconds: ttl, signal } = this.#request;
-    if (ttl === undefined) return unknownLeases(dbPath, { signal });
-    return grantUnknownLeases(dbPath, BigInt(ttl), { signal });
+    return ttl === undefined ? undefined : grantUnknownLeases(dbPath, BigInt(ttl), { signal });
   }
 
   async #prepareApplier(objects: readonly StoredSnapshot[]): Promise<void> {
