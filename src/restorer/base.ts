@@ -29,6 +29,11 @@ export interface Base {
   readonly bytes: number;
   readonly info: DbInfo;
   readonly shape: BaseShape;
+  /**
+   * Settles when all records have been read and the histories of their keys checked. That goes on while deltas are
+   * applied, which changes no page that it reads; no result counts before.
+   */
+  readonly history: Promise<void>;
 }
 
 /** Of the file as such. */
@@ -50,6 +55,22 @@ export interface BaseOptions {
 const MAX_PLAIN_BYTES = 1024 ** 4;
 const MAX_FINDINGS = 5;
 
+/** For who needs nothing but the base: all of it has been checked. */
+export async function openCheckedBase(
+  source: FetchSource,
+  object: StoredSnapshot,
+  options: BaseOptions,
+): Promise<Base> {
+  const base = await openBase(source, object, options);
+  try {
+    await base.history;
+    return base;
+  } catch (error) {
+    await rm(base.path, { force: true });
+    throw error;
+  }
+}
+
 /** Errors name the object, so that the planner can go on without it. */
 export async function openBase(
   source: FetchSource,
@@ -66,7 +87,10 @@ export async function openBase(
     const structure = await checkFile(object, path, observer, signal);
     const info = await inspectDb(path, { signal });
     compareRevision(object, info, observer);
-    return { object, path, bytes: unpacked.plainBytes, info, shape: shapeOf(structure, info) };
+    const history = checkHistory(object, path, signal);
+    // Whoever waits for it hears of it; that may be later, or nobody when the base is not used after all.
+    history.catch(() => undefined);
+    return { object, path, bytes: unpacked.plainBytes, info, shape: shapeOf(structure, info), history };
   } catch (error) {
     await Promise.all([packed, path].map((file) => rm(file, { force: true })));
     throw nameObject(error, object);
@@ -185,10 +209,22 @@ async function checkFile(
     throw new BackupError('CORRUPT', found, { op: 'restore', object: object.name.text });
   if (structure.findingsTotal > 0)
     observer.warn(`${object.name.text}: ${found}; restored all the same, its records are whole`);
-  const mvcc = await checkMvcc(path, { maxFindings: MAX_FINDINGS }, { signal });
-  if (mvcc.findingsTotal === 0) return structure;
-  const what = describe(mvcc.findings, mvcc.findingsTotal);
-  throw new BackupError('CORRUPT', what, { op: 'restore', object: object.name.text });
+  return structure;
+}
+
+async function checkHistory(
+  object: StoredSnapshot,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    const mvcc = await checkMvcc(path, { maxFindings: MAX_FINDINGS }, { signal });
+    if (mvcc.findingsTotal === 0) return;
+    const what = describe(mvcc.findings, mvcc.findingsTotal);
+    throw new BackupError('CORRUPT', what, { op: 'restore', object: object.name.text });
+  } catch (error) {
+    throw nameObject(error, object);
+  }
 }
 
 function shapeOf({ findingsTotal, pages, highWater }: DbCheck, { pageSize }: DbInfo): BaseShape {

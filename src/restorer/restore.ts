@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { together } from '../base/together.js';
 import type { RestoreConfig } from '../config/restore.js';
 import { BackupError, isBackupError } from '../errors.js';
 import { type ClusterIds, grantUnknownLeases, syncTree, type UnknownLeases } from '../native/index.js';
@@ -205,17 +206,20 @@ class Restore {
     const applier = await this.#appliers.choose(plan, base);
     const objects = deltasOf(plan);
     const revisions = Number(plan.revision - plan.baseRevision);
-    const applied = await applier.apply({
+    const request = {
       base,
       deltas: ahead.take(objects),
       until: plan.revision,
       seat: this.#seat,
       workDir: await part.makeDir('apply'),
       deltaBytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
-      signal,
-      onProgress: (revision) =>
+      onProgress: (revision: bigint) =>
         observer.progress('apply deltas', Number(revision - plan.baseRevision), revisions, 'events'),
-    });
+    };
+    const [applied] = await together(signal, [
+      (signal) => applier.apply({ ...request, signal }),
+      () => base.history,
+    ]);
     if (applied.revision === plan.revision) return applied;
     throw new BackupError(
       'MISMATCH',
