@@ -18,7 +18,7 @@ import {
 import { type FetchSource, fetchFile } from '../pipeline/fetch.js';
 import type { DeltaAnswer } from '../snapshot/at-time.js';
 import type { ContentAnswer, ContentQuestion, StoredSnapshot, Verdict } from '../snapshot/plan.js';
-import { type BaseOptions, openCheckedBase } from './base.js';
+import { type BaseOptions, openBase } from './base.js';
 
 /** One full at a time lies on disk: each has the size of a db. */
 export async function answerQuestion(
@@ -52,7 +52,7 @@ async function compareWithFull(
 ): Promise<Verdict> {
   const end = await lastRecordOf(source, lower, options);
   if (end === undefined) return 'unknown';
-  const base = await openCheckedBase(source, higher, options);
+  const base = await openBase(source, higher, options);
   try {
     const found = await recordAt(base.path, end.main, { signal: options.signal });
     // A revision that is not there was compacted away, unless it is above what is.
@@ -111,7 +111,7 @@ async function lastRecordOf(
       return { key: key.toString('latin1'), main, sha256: recordSha256 };
     });
   }
-  const base = await openCheckedBase(source, object, options);
+  const base = await openBase(source, object, options);
   await rm(base.path, { force: true });
   const { lastRecord } = base.info;
   return lastRecord === null

@@ -47,6 +47,8 @@ export interface BaseShape {
 
 export interface BaseOptions {
   readonly skipHashCheck: boolean;
+  /** The caller waits for `history` himself. */
+  readonly historyLater?: boolean | undefined;
   readonly observer: RestoreObserver;
   readonly signal?: AbortSignal | undefined;
 }
@@ -55,27 +57,11 @@ export interface BaseOptions {
 const MAX_PLAIN_BYTES = 1024 ** 4;
 const MAX_FINDINGS = 5;
 
-/** For who needs nothing but the base: all of it has been checked. */
-export async function openCheckedBase(
-  source: FetchSource,
-  object: StoredSnapshot,
-  options: BaseOptions,
-): Promise<Base> {
-  const base = await openBase(source, object, options);
-  try {
-    await base.history;
-    return base;
-  } catch (error) {
-    await rm(base.path, { force: true });
-    throw error;
-  }
-}
-
 /** Errors name the object, so that the planner can go on without it. */
 export async function openBase(
   source: FetchSource,
   object: StoredSnapshot,
-  { skipHashCheck, observer, signal }: BaseOptions,
+  { skipHashCheck, historyLater = false, observer, signal }: BaseOptions,
 ): Promise<Base> {
   const packed = join(source.workDir, `${object.name.text}.packed`);
   const path = join(source.workDir, `${object.name.text}.db`);
@@ -90,6 +76,7 @@ export async function openBase(
     const history = checkHistory(object, path, signal);
     // Whoever waits for it hears of it; that may be later, or nobody when the base is not used after all.
     history.catch(() => undefined);
+    if (!historyLater) await history;
     return { object, path, bytes: unpacked.plainBytes, info, shape: shapeOf(structure, info), history };
   } catch (error) {
     await Promise.all([packed, path].map((file) => rm(file, { force: true })));

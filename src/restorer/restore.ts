@@ -130,7 +130,8 @@ class Restore {
     const { settings, observer, signal, skipHashCheck, maxInflightBytes } = this.#request;
     const source = { pool, settings, workDir: part.work };
     await this.#prepareApplier(objects);
-    const chooser = new Chooser(objects, source, this.#request, { skipHashCheck, observer, signal });
+    const options = { skipHashCheck, historyLater: true, observer, signal };
+    const chooser = new Chooser(objects, source, this.#request, options);
     const ahead = new DeltasAhead(source, { maxInflightBytes, signal });
     const { choice, applied } = await this.#applyChosen(chooser, part, ahead, old).finally(() =>
       ahead.close(),
