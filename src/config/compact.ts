@@ -14,7 +14,8 @@ const { base, exclude, timeline, skipHashCheck, maxFetchers, maxInflightBytes, d
 const NO_ETCD = 'an etcd that compacts';
 
 export const compactFlags = {
-  ...{ dryRun, base, exclude, timeline, skipHashCheck },
+  ...{ dryRun, base: { ...base, help: 'merge from this full' } },
+  ...{ exclude, timeline, skipHashCheck },
   keepHistory: bool('keep-history', false, 'merge only: keep every revision that base and deltas hold'),
   minDeltaBytes: integer('min-delta-bytes', 0, 'do nothing while the deltas have less; 0 for always', {
     min: 0,

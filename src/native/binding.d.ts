@@ -48,6 +48,15 @@ export declare class DeltaWriter {
   finish(leases: Array<LeaseGrant>): Promise<DeltaSummary>
 }
 
+/** How much of a file is there that is still being written, front to back. */
+export declare class FileArrival {
+  constructor()
+  /** So many bytes from the front are there. JavaScript thread, does not block. */
+  advance(bytes: number): void
+  /** All of it is there. JavaScript thread, does not block. */
+  finish(): void
+}
+
 /** An exclusive flock, as bbolt takes it; released by `release`, by garbage collection, or with the process. */
 export declare class FileLock {
   /** Does not wait: LOCKED names the holder. JavaScript thread. */
@@ -672,8 +681,8 @@ export interface UnpackedFull {
   trailer: 'good' | 'missing' | 'wrong'
 }
 
-/** Decompresses a packed full into a new file and digests both. Own thread. */
-export declare function unpackFull(request: UnpackRequest, control: JobControl): Promise<UnpackedFull>
+/** Decompresses a packed full, as it arrives, into a new file and digests both. Own threads. */
+export declare function unpackFull(request: UnpackRequest, arrival: FileArrival, control: JobControl): Promise<UnpackedFull>
 
 /** What to unpack; see `pack::UnpackOptions`. */
 export interface UnpackRequest {

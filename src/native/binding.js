@@ -773,9 +773,10 @@ if (
   }
 }
 
-const { DeltaFeed, DeltaWriter, FileLock, JobControl, Look, LookFull, Replay, SnapshotSink, UnpackSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, compareWithLater, deltaEventAt, deltaLastEvent, deltaMoment, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyBackup, identifyFile, inspectDb, openLookFull, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
+const { DeltaFeed, DeltaWriter, FileArrival, FileLock, JobControl, Look, LookFull, Replay, SnapshotSink, UnpackSink, appendDeltas, assembleDb, bumpRevision, checkDb, checkMvcc, checkSnapshotFile, compactDb, compareWithLater, deltaEventAt, deltaLastEvent, deltaMoment, digestRecords, errorCodes, exchangePaths, exportDelta, grantUnknownLeases, hashFile, hashKv, identifyBackup, identifyFile, inspectDb, openLookFull, packDb, packFull, prepareReplayBase, proveRecords, recordAt, recoverDelta, repairWal, resolveCluster, seatDb, surveyWal, syncTree, transcodeDelta, unknownLeases, unpackFull, verifyDelta, writeMemberDir } = nativeBinding
 export { DeltaFeed }
 export { DeltaWriter }
+export { FileArrival }
 export { FileLock }
 export { JobControl }
 export { Look }

@@ -49,13 +49,36 @@ export interface UnpackRequest {
   readonly maxBytes: number;
 }
 
-/** Decompresses a packed full into a new, synced file; digests both sides. */
+/** How much of a packed full is there, while it is still being fetched. */
+export class FileArrival {
+  readonly binding = new binding.FileArrival();
+
+  /** Of a file that is there. */
+  static complete(): FileArrival {
+    const arrival = new FileArrival();
+    arrival.finish();
+    return arrival;
+  }
+
+  /** So many bytes from the front may be read. */
+  advance(bytes: number): void {
+    this.binding.advance(bytes);
+  }
+
+  /** All of it is there. */
+  finish(): void {
+    this.binding.finish();
+  }
+}
+
+/** Decompresses a packed full, as it arrives, into a new file, which is not synced; digests both sides. */
 export function unpackFull(
   object: string,
   request: UnpackRequest,
-  options: NativeOptions = {},
+  { arrival = FileArrival.complete(), ...options }: NativeOptions & { readonly arrival?: FileArrival } = {},
 ): Promise<binding.UnpackedFull> {
-  return call('unpack', object, (control) => binding.unpackFull(request, control), options);
+  const start = (control: binding.JobControl) => binding.unpackFull(request, arrival.binding, control);
+  return call('unpack', object, start, options);
 }
 
 /** Unpacks a full while it arrives, off the JavaScript thread; what it came as is nowhere on disk. */

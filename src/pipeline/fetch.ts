@@ -165,12 +165,18 @@ class DeltaWindow {
   }
 }
 
+export interface FileOptions extends FetchOptions {
+  readonly rangeBytes?: number;
+  /** Bytes that are there without a hole, from the front; first called, with 0, when the file is there. */
+  readonly onFront?: ((bytes: number) => void) | undefined;
+}
+
 /** One object into the new file `path`, in ranges when it is large. Removed on failure. */
 export async function fetchFile(
   { pool, settings }: Pick<FetchSource, 'pool' | 'settings'>,
   object: StoredSnapshot,
   path: string,
-  options: FetchOptions & { readonly rangeBytes?: number } = {},
+  options: FileOptions = {},
 ): Promise<void> {
   const ranges = rangesOf(object.bytes, options.rangeBytes ?? RANGE_BYTES);
   const done = ranges.map(() => 0);
@@ -184,6 +190,7 @@ export async function fetchFile(
         const onProgress = (bytes: number) => {
           done[index] = bytes;
           options.onProgress?.(done.reduce((sum, each) => sum + each, 0));
+          options.onFront?.(frontOf(ranges, done));
         };
         const task = { kind: 'range', settings, object: toFetchObject(object), path, range } as const;
         unwrap(await pool.run(task, { signal: derived.signal, onProgress }));
@@ -193,6 +200,7 @@ export async function fetchFile(
   try {
     await writeFile(path, '', { flag: 'wx', mode: 0o600 });
     await truncate(path, object.bytes);
+    options.onFront?.(0);
     const jobs = ranges.map((range, index) =>
       fetchRange(range, index).catch((error) => {
         derived.abort(error);
@@ -207,6 +215,16 @@ export async function fetchFile(
   } finally {
     derived.dispose();
   }
+}
+
+/** The end of the first range that is not complete yet. */
+function frontOf(ranges: readonly { readonly bytes: number }[], done: readonly number[]): number {
+  let front = 0;
+  for (const [index, { bytes }] of ranges.entries()) {
+    front += done[index] ?? 0;
+    if (done[index] !== bytes) break;
+  }
+  return front;
 }
 
 function rangesOf(bytes: number, rangeBytes: number): { offset: number; bytes: number }[] {

@@ -133,7 +133,7 @@ async function fetchRange(
   const file = await open(path, 'r+');
   try {
     let written = 0;
-    for await (const chunk of store.get(object.key, { range, signal })) {
+    for await (const chunk of store.get(object.key, { range, signal, reuseBuffer: true })) {
       await file.write(chunk, 0, chunk.byteLength, range.offset + written);
       written += chunk.byteLength;
       onProgress(written);

@@ -27,9 +27,10 @@ export async function answerQuestion(
   options: BaseOptions,
 ): Promise<ContentAnswer> {
   const names = { lower: lower.name.text, higher: higher.name.text };
+  const checked = { ...options, historyLater: false };
   try {
     const compare = higher.name.kind === 'full' ? compareWithFull : compareWithDelta;
-    return { ...names, verdict: await compare(source, lower, higher, options) };
+    return { ...names, verdict: await compare(source, lower, higher, checked) };
   } catch (error) {
     const code = isBackupError(error) ? error.code : 'INTERNAL';
     if (['CANCELLED', 'NO_SPACE', 'UNAVAILABLE', 'TIMEOUT', 'INTERNAL', 'IO'].includes(code)) throw error;

@@ -2,12 +2,15 @@
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { raceAbort } from '../base/abort.js';
+import { together } from '../base/together.js';
 import { BackupError, isBackupError } from '../errors.js';
 import {
   checkDb,
   checkMvcc,
   type DbCheck,
   type DbInfo,
+  FileArrival,
   type Finding,
   identifyFile,
   inspectDb,
@@ -26,6 +29,11 @@ export interface Base {
   readonly bytes: number;
   readonly info: DbInfo;
   readonly shape: BaseShape;
+  /**
+   * Settles when all records have been read and the histories of their keys checked. That goes on while deltas are
+   * applied, which changes no page that it reads; no result counts before.
+   */
+  readonly history: Promise<void>;
 }
 
 /** Of the file as such. */
@@ -39,6 +47,8 @@ export interface BaseShape {
 
 export interface BaseOptions {
   readonly skipHashCheck: boolean;
+  /** The caller waits for `history` himself. */
+  readonly historyLater?: boolean | undefined;
   readonly observer: RestoreObserver;
   readonly signal?: AbortSignal | undefined;
 }
@@ -51,42 +61,78 @@ const MAX_FINDINGS = 5;
 export async function openBase(
   source: FetchSource,
   object: StoredSnapshot,
-  { skipHashCheck, observer, signal }: BaseOptions,
+  { skipHashCheck, historyLater = false, observer, signal }: BaseOptions,
 ): Promise<Base> {
   const packed = join(source.workDir, `${object.name.text}.packed`);
   const path = join(source.workDir, `${object.name.text}.db`);
   try {
-    await fetchFile(source, object, packed, {
-      signal,
-      onProgress: (bytes) => observer.progress('fetch base', bytes, object.bytes, 'bytes'),
-    });
-    const unpacked = await unpack(object, packed, path, observer, signal);
+    const unpacked = await fetchAndUnpack(source, object, { packed, path, observer, signal });
     await checkKind(object, path, signal);
     compareDigests(object, unpacked, skipHashCheck);
     await rm(packed);
     const structure = await checkFile(object, path, observer, signal);
     const info = await inspectDb(path, { signal });
     compareRevision(object, info, observer);
-    return { object, path, bytes: unpacked.plainBytes, info, shape: shapeOf(structure, info) };
+    const history = checkHistory(object, path, signal);
+    // Whoever waits for it hears of it; that may be later, or nobody when the base is not used after all.
+    history.catch(() => undefined);
+    if (!historyLater) await history;
+    return { object, path, bytes: unpacked.plainBytes, info, shape: shapeOf(structure, info), history };
   } catch (error) {
     await Promise.all([packed, path].map((file) => rm(file, { force: true })));
     throw nameObject(error, object);
   }
 }
 
+interface UnpackTarget {
+  readonly packed: string;
+  readonly path: string;
+  readonly observer: RestoreObserver;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Unpacked as it arrives: the slower of the two is the time. */
+async function fetchAndUnpack(
+  source: FetchSource,
+  object: StoredSnapshot,
+  { packed, path, observer, signal }: UnpackTarget,
+): Promise<UnpackedFull> {
+  const arrival = new FileArrival();
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const [, unpacked] = await together(signal, [
+    async (signal) => {
+      await fetchFile(source, object, packed, {
+        signal,
+        onProgress: (bytes) => observer.progress('fetch base', bytes, object.bytes, 'bytes'),
+        onFront: (bytes) => {
+          begin();
+          arrival.advance(bytes);
+        },
+      });
+      arrival.finish();
+    },
+    async (signal) => {
+      await raceAbort(begun, signal);
+      return unpack(object, packed, path, arrival, signal);
+    },
+  ]);
+  return unpacked;
+}
+
 async function unpack(
   object: StoredSnapshot,
   source: string,
   target: string,
-  observer: RestoreObserver,
-  signal: AbortSignal | undefined,
+  arrival: FileArrival,
+  signal: AbortSignal,
 ): Promise<UnpackedFull> {
   const codec = object.name.codec === 'ebd' ? 'none' : object.name.codec;
   const request = { source, target, codec, stripTrailer: true, maxBytes: MAX_PLAIN_BYTES };
-  const total = object.manifest?.plain?.bytes;
-  const onProgress = (done: number) => observer.progress('unpack base', done, total, 'bytes');
   try {
-    return await unpackFull(object.name.text, request, { signal, onProgress });
+    return await unpackFull(object.name.text, request, { signal, arrival });
   } catch (error) {
     if (!isBackupError(error, 'CORRUPT') && !isBackupError(error, 'TRUNCATED')) throw error;
     const what = `${whatOf(error)}; the file is ${await identifyFile(source, { signal })}`;
@@ -150,10 +196,22 @@ async function checkFile(
     throw new BackupError('CORRUPT', found, { op: 'restore', object: object.name.text });
   if (structure.findingsTotal > 0)
     observer.warn(`${object.name.text}: ${found}; restored all the same, its records are whole`);
-  const mvcc = await checkMvcc(path, { maxFindings: MAX_FINDINGS }, { signal });
-  if (mvcc.findingsTotal === 0) return structure;
-  const what = describe(mvcc.findings, mvcc.findingsTotal);
-  throw new BackupError('CORRUPT', what, { op: 'restore', object: object.name.text });
+  return structure;
+}
+
+async function checkHistory(
+  object: StoredSnapshot,
+  path: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  try {
+    const mvcc = await checkMvcc(path, { maxFindings: MAX_FINDINGS }, { signal });
+    if (mvcc.findingsTotal === 0) return;
+    const what = describe(mvcc.findings, mvcc.findingsTotal);
+    throw new BackupError('CORRUPT', what, { op: 'restore', object: object.name.text });
+  } catch (error) {
+    throw nameObject(error, object);
+  }
 }
 
 function shapeOf({ findingsTotal, pages, highWater }: DbCheck, { pageSize }: DbInfo): BaseShape {

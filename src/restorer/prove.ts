@@ -1,5 +1,6 @@
 /** The proof that a built database is what base and deltas say, made before anything of the target is touched. */
 import { availableParallelism } from 'node:os';
+import { together } from '../base/together.js';
 import { BackupError } from '../errors.js';
 import {
   checkDb,
@@ -10,6 +11,8 @@ import {
   proveRecords,
   type RecordCheckpoint,
   recordAt,
+  type UnknownLeases,
+  unknownLeases,
 } from '../native/index.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
 import { describe } from './base.js';
@@ -35,16 +38,34 @@ export interface Proof {
   readonly records: number;
   /** Revisions at which a stated HashKV was found. */
   readonly hashes: readonly bigint[];
+  readonly unknownLeases: UnknownLeases;
 }
 
 const MAX_FINDINGS = 5;
 
 export async function prove(request: ProofRequest): Promise<Proof> {
-  const { dbPath, baseRevision, revision, checkpoints, signal } = request;
-  const liveKeys = await checkWhole(request);
+  await checkStructure(request);
+  // Two readers, as many as there are processors at least; each has a key table, so no more than two.
+  const [liveKeys, content] = await together(request.signal, [
+    (signal) => checkHistory({ ...request, signal }),
+    (signal) => proveContent({ ...request, signal }),
+  ]);
   if (request.liveKeys !== undefined && request.liveKeys !== liveKeys) {
     throw mismatch(`${liveKeys} keys are alive, the compaction left ${request.liveKeys}`);
   }
+  return { liveKeys, ...content };
+}
+
+/** Structure and history; returns the number of live keys. */
+export async function checkWhole(request: CheckRequest): Promise<number> {
+  await checkStructure(request);
+  return checkHistory(request);
+}
+
+type CheckRequest = Pick<ProofRequest, 'dbPath' | 'observer' | 'signal'>;
+
+async function proveContent(request: ProofRequest): Promise<Omit<Proof, 'liveKeys'>> {
+  const { dbPath, baseRevision, revision, checkpoints, signal } = request;
   const info = await inspectDb(dbPath, { signal });
   if (info.revision !== revision) {
     throw mismatch(`it ends at revision ${info.revision}, expected is ${revision}`);
@@ -53,21 +74,20 @@ export async function prove(request: ProofRequest): Promise<Proof> {
     checkpoints.length === 0
       ? { records: 0 }
       : await proveRecords(dbPath, { after: baseRevision, checkpoints }, { signal });
-  return { info, liveKeys, records, hashes: await proveHashes(request, info) };
+  const hashes = await proveHashes(request, info);
+  return { info, records, hashes, unknownLeases: await unknownLeases(dbPath, { signal }) };
 }
 
-/** Structure and history; returns the number of live keys. */
-export async function checkWhole({
-  dbPath,
-  observer,
-  signal,
-}: Pick<ProofRequest, 'dbPath' | 'observer' | 'signal'>): Promise<number> {
+async function checkStructure({ dbPath, observer, signal }: CheckRequest): Promise<void> {
   const onProgress = (pages: number) => observer.progress('check result', pages, undefined, 'pages');
   const request = { threads: availableParallelism(), maxFindings: MAX_FINDINGS };
   const structure = await checkDb(dbPath, request, { signal, onProgress });
   const found = describe(structure.findings, structure.findingsTotal);
   if (!structure.readable) throw mismatch(found);
   if (structure.findingsTotal > 0) observer.warn(`restored database: ${found}; its records are whole`);
+}
+
+async function checkHistory({ dbPath, signal }: CheckRequest): Promise<number> {
   const mvcc = await checkMvcc(dbPath, { maxFindings: MAX_FINDINGS }, { signal });
   if (mvcc.findingsTotal > 0) throw mismatch(describe(mvcc.findings, mvcc.findingsTotal));
   return mvcc.liveKeys;

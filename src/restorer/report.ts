@@ -84,7 +84,7 @@ export function reportLines(report: RestoreReport): string[] {
     `Restored ${dataDir} to revision ${revision}: ${keys} keys, from ${report.base} and ${deltas} deltas (${report.events} events).`,
     ...(report.moment === undefined ? [] : [momentLine(report.moment)]),
     `Last event: ${report.lastEventAt}. ${lostLine(report)}`,
-    `Proven: revisions consecutive, ${report.provenRecords} records equal to the deltas, structure checked${hashLine(report)}.`,
+    provenLine(report),
     report.oldDirectory === undefined
       ? 'There was no old directory.'
       : `The old directory is kept as ${report.oldDirectory}; remove it when it is no longer needed.`,
@@ -106,6 +106,16 @@ function lostLine({ lostUpTo, revision, toRevision, moment }: RestoreReport): st
   if (lostUpTo !== undefined)
     return `LOST: revisions ${revision + 1n}-${lostUpTo}, and what was written after them and is in no backup.`;
   return 'What was written after it is in no backup.';
+}
+
+/** A compaction leaves nothing to hold against the deltas: each was checked whole when it was read. */
+function provenLine(report: RestoreReport): string {
+  const { rewritten, provenRecords } = report;
+  const records =
+    rewritten?.kind === 'compact'
+      ? `all ${rewritten.records} records as the compaction left them, ${report.keys} keys alive`
+      : `revisions consecutive, ${provenRecords} records equal to the deltas`;
+  return `Proven: ${records}, structure checked${hashLine(report)}.`;
 }
 
 function rewrittenLine({ rewritten, revision }: RestoreReport): string[] {

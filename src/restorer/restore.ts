@@ -2,15 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { together } from '../base/together.js';
 import type { RestoreConfig } from '../config/restore.js';
 import { BackupError, isBackupError } from '../errors.js';
-import {
-  type ClusterIds,
-  grantUnknownLeases,
-  syncTree,
-  type UnknownLeases,
-  unknownLeases,
-} from '../native/index.js';
+import { type ClusterIds, grantUnknownLeases, syncTree, type UnknownLeases } from '../native/index.js';
 import { DeltasAhead } from '../pipeline/ahead.js';
 import { readCatalog } from '../pipeline/catalog.js';
 import { FetchPool } from '../pipeline/pool.js';
@@ -135,14 +130,15 @@ class Restore {
     const { settings, observer, signal, skipHashCheck, maxInflightBytes } = this.#request;
     const source = { pool, settings, workDir: part.work };
     await this.#prepareApplier(objects);
-    const chooser = new Chooser(objects, source, this.#request, { skipHashCheck, observer, signal });
+    const options = { skipHashCheck, historyLater: true, observer, signal };
+    const chooser = new Chooser(objects, source, this.#request, options);
     const ahead = new DeltasAhead(source, { maxInflightBytes, signal });
     const { choice, applied } = await this.#applyChosen(chooser, part, ahead, old).finally(() =>
       ahead.close(),
     );
     const { plan, base, lostUpTo, moment } = choice;
     const { dbPath } = applied;
-    const unknown = await this.#settleLeases(dbPath);
+    const granted = await this.#grantLeases(dbPath);
     const toProve = this.#toProve(choice, applied, objects);
     const proof = await prove(toProve);
     checkQuota(proof.info.dataBytes, this.#request, observer);
@@ -175,7 +171,7 @@ class Restore {
       cluster: this.#cluster,
       ids,
       raisedRevision,
-      unknownLeases: unknown,
+      unknownLeases: granted ?? proof.unknownLeases,
       before,
       old,
       lostUpTo,
@@ -211,17 +207,20 @@ class Restore {
     const applier = await this.#appliers.choose(plan, base);
     const objects = deltasOf(plan);
     const revisions = Number(plan.revision - plan.baseRevision);
-    const applied = await applier.apply({
+    const request = {
       base,
       deltas: ahead.take(objects),
       until: plan.revision,
       seat: this.#seat,
       workDir: await part.makeDir('apply'),
       deltaBytes: objects.reduce((sum, { bytes }) => sum + bytes, 0),
-      signal,
-      onProgress: (revision) =>
+      onProgress: (revision: bigint) =>
         observer.progress('apply deltas', Number(revision - plan.baseRevision), revisions, 'events'),
-    });
+    };
+    const [applied] = await together(signal, [
+      (signal) => applier.apply({ ...request, signal }),
+      () => base.history,
+    ]);
     if (applied.revision === plan.revision) return applied;
     throw new BackupError(
       'MISMATCH',
@@ -233,11 +232,10 @@ class Restore {
     );
   }
 
-  /** Leases that keys refer to and that neither base nor deltas describe: counted, and granted if so wished. */
-  #settleLeases(dbPath: string): Promise<UnknownLeases> {
+  /** Leases that keys refer to and that neither base nor deltas describe, if they are to be granted. */
+  async #grantLeases(dbPath: string): Promise<UnknownLeases | undefined> {
     const { unknownLeaseTtlSeconds: ttl, signal } = this.#request;
-    if (ttl === undefined) return unknownLeases(dbPath, { signal });
-    return grantUnknownLeases(dbPath, BigInt(ttl), { signal });
+    return ttl === undefined ? undefined : grantUnknownLeases(dbPath, BigInt(ttl), { signal });
   }
 
   async #prepareApplier(objects: readonly StoredSnapshot[]): Promise<void> {

@@ -110,6 +110,17 @@ describe('hazard 28: a snapshot that is not valid, or not quite', () => {
   });
 });
 
+/** Where some record's value begins: behind its 17 bytes of revision, which a leaf holds right before it. */
+function startOfSomeRecord(db: Buffer): number {
+  const revision = Buffer.alloc(17);
+  revision.writeBigUInt64BE(1_400n);
+  revision.write('_', 8);
+  const at = db.indexOf(revision);
+  expect(at).toBeGreaterThan(0);
+  expect(db.readUInt8(at + revision.length)).toBe(0x0a);
+  return at + revision.length;
+}
+
 describe.each(APPLIERS)('%s applier', (applier) => {
   describe('R9: a damaged object fails the restore with its name and the command for what can be had', () => {
     test.each([
@@ -149,6 +160,30 @@ describe.each(APPLIERS)('%s applier', (applier) => {
         message: expect.stringContaining('revisions 1982-2233'),
         hint: expect.stringContaining('revision 1981'),
       });
+    });
+
+    test('a full whose records are damaged under a good trailer: an older full is used instead', async () => {
+      const { container, names } = await copySmallSet(dir.in('store'));
+      const older = await readFile(join(container, 'v2', names[0] as string));
+      const db = Buffer.from(older.subarray(0, -32));
+      // The last put of a value: `0A length key 10 …`; its first field becomes one that protobuf does not have.
+      db.writeUInt8(0x0f, startOfSomeRecord(db));
+      const newer = (names[0] as string).replace(/-\d+$/, (secs) => `-${Number(secs.slice(1)) + 1}`);
+      await writeFile(join(container, 'v2', newer), withTrailer(db));
+      const heard: Heard = { warnings: [], infos: [] };
+      const dataDir = dir.in('data');
+      const { plan, base } = await restoreFrom({ applier, container, dataDir, version }, heard);
+      expect(plan.revision).toBe(SMALL_SET_REVISION);
+      expect(base.object.name.text).toBe(names[0]);
+      expect(heard.warnings.join('\n')).toContain(newer);
+      await expectOnly(dir.path, 'data', 'store');
+      await rm(join(container, 'v2', names[0] as string));
+      await rm(dataDir, { recursive: true });
+      await expect(restoreFrom({ applier, container, dataDir, version })).rejects.toMatchObject({
+        code: 'CORRUPT',
+        object: newer,
+      });
+      await expectOnly(dir.path, 'store');
     });
 
     test('a damaged duplicate costs nothing: the other one is used', async () => {

@@ -7,7 +7,9 @@ use crate::job;
 use napi::Env;
 use napi::bindgen_prelude::{Object, Uint8Array};
 use napi_derive::napi;
-use pack::{Codec, Flow, Sink, SinkOptions, Trailer, UnpackOptions, UnpackSinkOptions, Unpacked};
+use pack::{
+    Arrival, Codec, Flow, Sink, SinkOptions, Trailer, UnpackOptions, UnpackSinkOptions, Unpacked,
+};
 use std::path::PathBuf;
 
 /// A snapshot stream that arrived whole.
@@ -111,14 +113,44 @@ pub struct UnpackRequest {
     pub max_bytes: f64,
 }
 
-/// Decompresses a packed full into a new file and digests both. Own thread.
+/// How much of a file is there that is still being written, front to back.
+#[napi]
+pub struct FileArrival {
+    arrival: Arrival,
+}
+
+#[napi]
+impl FileArrival {
+    #[napi(constructor)]
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        Self {
+            arrival: Arrival::default(),
+        }
+    }
+
+    /// So many bytes from the front are there. JavaScript thread, does not block.
+    #[napi]
+    pub fn advance(&self, bytes: f64) {
+        self.arrival.advance(from_number(bytes));
+    }
+
+    /// All of it is there. JavaScript thread, does not block.
+    #[napi]
+    pub fn finish(&self) {
+        self.arrival.finish();
+    }
+}
+
+/// Decompresses a packed full, as it arrives, into a new file and digests both. Own threads.
 #[napi(ts_return_type = "Promise<UnpackedFull>")]
 pub fn unpack_full<'env>(
     env: &'env Env,
     request: UnpackRequest,
+    arrival: &FileArrival,
     control: &JobControl,
 ) -> napi::Result<Object<'env>> {
-    let cancel = control.cancel_token();
+    let (cancel, arrival) = (control.cancel_token(), arrival.arrival.clone());
     job::spawn(env, "unpack", move || {
         let UnpackRequest {
             source,
@@ -132,6 +164,7 @@ pub fn unpack_full<'env>(
         let max_bytes = from_number(max_bytes);
         let options = UnpackOptions {
             source: &source,
+            arrival,
             target: &target,
             codec,
             strip_trailer,

@@ -260,3 +260,33 @@ fn a_file_must_be_read_to_its_end_before_the_next() {
     cancel.cancel();
     assert_eq!(replay.next_batch(&cancel).unwrap_err().code(), "CANCELLED");
 }
+
+#[test]
+fn a_replay_ends_where_it_is_told_to_also_within_a_file() {
+    let dir = Dir::new();
+    let events = history(5, 100, 60);
+    let paths = [dir.path("a.ebd"), dir.path("b.ebd")];
+    write_ebd(&paths[0], &between(&events, 101, 130), &SMALL);
+    write_ebd(&paths[1], &between(&events, 131, 160), &SMALL);
+    let (all, _, _) = replay(100, &paths).unwrap();
+    for until in [100, 101, 115, 130, 131, 159, 160] {
+        let mut cut = Replay::new(100, Some(until));
+        let mut requests = 0;
+        for path in &paths {
+            cut.open(path).unwrap();
+            while let Some(batch) = cut.next_batch(&Cancel::never()).unwrap() {
+                requests += batch.revisions();
+            }
+        }
+        assert_eq!(requests as i64, until - 100);
+        assert_eq!(cut.position(), until);
+        if until > 100 {
+            assert_eq!(cut.last_arrived_ms(), Some(1_700_000_000_000 + until));
+            let alone = dir.path(&format!("{until}"));
+            write_ebd(&alone, &between(&events, 101, until), &SMALL);
+            let whole = replay(100, &[alone]).unwrap();
+            assert_eq!(whole.2.checkpoint(), cut.checkpoint());
+            assert_eq!(whole.0.last(), all.get(whole.0.len() - 1));
+        }
+    }
+}

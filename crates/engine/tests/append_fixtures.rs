@@ -90,6 +90,7 @@ fn unpack(full: &Path, to: &Path) {
     };
     let options = pack::UnpackOptions {
         source: full,
+        arrival: pack::Arrival::complete(),
         target: to,
         codec: pack::Codec::from_name(codec).unwrap(),
         strip_trailer: true,

@@ -26,6 +26,7 @@
 //! ```
 //! `zstd -d` opens it: a decoder skips the last frame. [`SeekableFile`] reads any part of it.
 
+mod arrival;
 mod codec;
 mod database;
 mod digest;
@@ -42,6 +43,7 @@ mod snapshot_response;
 mod unpack;
 mod unpack_sink;
 
+pub use arrival::Arrival;
 pub use codec::{Codec, decoder};
 pub use database::{PackedDatabase, pack_database};
 pub use digest::{HashingReader, HashingWriter, Sha256Digest, TRAILER_BYTES, TailDigest, Trailer};

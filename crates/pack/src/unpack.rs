@@ -1,3 +1,4 @@
+use crate::arrival::{Arrival, ArrivingFile};
 use crate::digest::{HashingReader, Sha256Digest, TRAILER_BYTES, TailDigest, Trailer};
 use crate::{Codec, Error, Result, decoder};
 use bbolt::Cancel;
@@ -10,12 +11,17 @@ use std::thread;
 /// Plain bytes that pass from the decompressing to the writing thread at a time, and how many may wait.
 const CHUNK_BYTES: usize = 1024 * 1024;
 const MAX_WAITING_CHUNKS: usize = 4;
+/// The disk is set to work on what is written each time so much is new, so that whoever syncs the file later need not
+/// wait for all of it.
+const WRITE_BACK_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What to unpack.
 #[derive(Debug)]
 pub struct UnpackOptions<'a> {
     /// The packed file.
     pub source: &'a Path,
+    /// How much of it is there: it may still be on its way.
+    pub arrival: Arrival,
     /// The plain file to create; it must not exist.
     pub target: &'a Path,
     /// How the source is packed.
@@ -42,47 +48,66 @@ pub struct Unpacked {
 }
 
 /// Decompresses `source` into `target`, with the digests of both. Two threads: one reads, digests and
-/// decompresses, the other digests, writes and syncs. Memory: a few MiB.
+/// decompresses, the other digests and writes; a third waits for the disk. The target is not synced. Memory: a few MiB.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Truncated`] for bad containers, [`Error::Unsupported`] when the content has the
 /// signature of another codec, [`Error::Io`], [`Error::Cancelled`]. The target is removed on failure.
 pub fn unpack(options: &UnpackOptions<'_>, cancel: &Cancel) -> Result<Unpacked> {
-    let mut source = open(options.source)?;
-    expect_codec(&mut source, options)?;
+    let source = ArrivingFile {
+        file: open(options.source)?,
+        arrival: options.arrival.clone(),
+        cancel: cancel.clone(),
+        position: 0,
+    };
+    expect_codec(&source, options)?;
     let file = File::create_new(options.target)
         .map_err(Error::io(format!("create {}", options.target.display())))?;
-    let result = run(options, source, file, Durability::Synced, cancel);
+    let result = run(options, source, file, Later::Synced, cancel);
     if result.is_err() {
         let _ = std::fs::remove_file(options.target);
     }
     result
 }
 
-/// Whether what was unpacked is to survive a power failure.
+/// What becomes of what was unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
+pub(crate) enum Later {
+    /// Somebody syncs it: the disk is set to work on it meanwhile.
     Synced,
-    /// A file that is only looked at.
-    None,
+    /// It is only looked at.
+    Removed,
 }
 
 pub(crate) fn run(
     options: &UnpackOptions<'_>,
     source: impl Read,
     target: File,
-    durability: Durability,
+    later: Later,
     cancel: &Cancel,
 ) -> Result<Unpacked> {
     let (sender, receiver) = sync_channel(MAX_WAITING_CHUNKS);
+    let (written, due) = sync_channel(1);
+    let failed = |op: &str| Error::io(format!("{op} {}", options.target.display()));
+    let same = target.try_clone().map_err(failed("write"))?;
     thread::scope(|scope| {
-        let writing = scope.spawn(|| write_plain(options, target, durability, receiver));
+        let writing = scope.spawn(|| write_plain(options, target, written, receiver));
+        let syncing = scope.spawn(move || {
+            due.iter().try_for_each(|()| match later {
+                Later::Synced => same.sync_data(),
+                Later::Removed => Ok(()),
+            })
+        });
         let read = read_packed(options, source, sender, cancel);
         let wrote = writing
             .join()
             .map_err(|_| Error::Corrupt("the writing thread died".to_owned()))?;
         // A writer that failed closes the channel, which ends the reader without a reason of its own.
         let (digest, trailer, plain_bytes) = wrote?;
+        let synced = syncing
+            .join()
+            .map_err(|_| Error::Corrupt("the syncing thread died".to_owned()))?;
+        synced.map_err(failed("sync"))?;
         let (packed_bytes, packed_sha256) = read?;
         Ok(Unpacked {
             packed_bytes,
@@ -99,12 +124,14 @@ fn open(path: &Path) -> Result<File> {
 }
 
 /// The name promised a codec; content with another one's signature is named as such.
-fn expect_codec(source: &mut File, options: &UnpackOptions<'_>) -> Result<()> {
+fn expect_codec(source: &ArrivingFile, options: &UnpackOptions<'_>) -> Result<()> {
     use std::os::unix::fs::FileExt;
     let mut head = [0; 4];
-    let count = source
-        .read_at(&mut head, 0)
-        .map_err(Error::io(format!("read {}", options.source.display())))?;
+    let last = head.len() as u64 - 1;
+    let there = source.arrival.beyond(last, &source.cancel);
+    let count = there
+        .and_then(|_| source.file.read_at(&mut head, 0))
+        .map_err(|error| read_error(options, &source.cancel, error))?;
     expect_signature(head.get(..count).unwrap_or_default(), options)
 }
 
@@ -136,16 +163,25 @@ fn read_packed(
         let mut plain = decoder(options.codec, &mut hashing)?;
         loop {
             cancel.check()?;
-            let chunk = read_chunk(&mut plain).map_err(|error| decode_error(options, error))?;
+            let chunk = read_chunk(&mut plain).map_err(|error| match cancel.check() {
+                Ok(()) => decode_error(options, error),
+                Err(cancelled) => cancelled.into(),
+            })?;
             if chunk.is_empty() || chunks.send(chunk).is_err() {
                 break;
             }
         }
     }
     // What a decoder does not look at (bytes behind its end) belongs to the object's digest all the same.
-    io::copy(&mut hashing, &mut io::sink())
-        .map_err(Error::io(format!("read {}", options.source.display())))?;
+    io::copy(&mut hashing, &mut io::sink()).map_err(|error| read_error(options, cancel, error))?;
     Ok(hashing.finish())
+}
+
+fn read_error(options: &UnpackOptions<'_>, cancel: &Cancel, error: io::Error) -> Error {
+    match cancel.check() {
+        Ok(()) => Error::io(format!("read {}", options.source.display()))(error),
+        Err(cancelled) => cancelled.into(),
+    }
 }
 
 fn read_chunk(plain: &mut dyn Read) -> io::Result<Vec<u8>> {
@@ -174,11 +210,12 @@ fn decode_error(options: &UnpackOptions<'_>, error: io::Error) -> Error {
 fn write_plain(
     options: &UnpackOptions<'_>,
     mut target: File,
-    durability: Durability,
+    written: SyncSender<()>,
     chunks: Receiver<Vec<u8>>,
 ) -> Result<(Sha256Digest, Trailer, u64)> {
     let path = options.target.display();
     let mut digest = TailDigest::default();
+    let mut unsynced = 0_u64;
     for chunk in chunks {
         digest.update(&chunk);
         if digest.bytes() > options.max_bytes {
@@ -191,6 +228,10 @@ fn write_plain(
         target
             .write_all(&chunk)
             .map_err(Error::io(format!("write {path}")))?;
+        unsynced = unsynced.saturating_add(chunk.len() as u64);
+        if unsynced >= WRITE_BACK_BYTES && written.try_send(()).is_ok() {
+            unsynced = 0;
+        }
     }
     let bytes = digest.bytes();
     let (sha256, trailer) = digest.finish();
@@ -198,11 +239,6 @@ fn write_plain(
         target
             .set_len(bytes.saturating_sub(TRAILER_BYTES as u64))
             .map_err(Error::io(format!("truncate {path}")))?;
-    }
-    if durability == Durability::Synced {
-        target
-            .sync_all()
-            .map_err(Error::io(format!("sync {path}")))?;
     }
     Ok((sha256, trailer, bytes))
 }

@@ -4,8 +4,9 @@
 //! push(piece) -> queue -> unpack thread: digest, decompress -> write thread: digest, write
 //! ```
 
+use crate::arrival::Arrival;
 use crate::queue::{Flow, Queue};
-use crate::unpack::{Durability, UnpackOptions, Unpacked, expect_signature, run};
+use crate::unpack::{Later, UnpackOptions, Unpacked, expect_signature, run};
 use crate::{Codec, Error, Result};
 use bbolt::Cancel;
 use std::fs::File;
@@ -93,6 +94,7 @@ impl Drop for UnpackSink {
 fn take_in(queue: &Arc<Queue>, target: File, options: &UnpackSinkOptions) -> Result<Unpacked> {
     let what = UnpackOptions {
         source: Path::new(&options.name),
+        arrival: Arrival::complete(),
         target: &options.target,
         codec: options.codec,
         strip_trailer: false,
@@ -112,7 +114,7 @@ fn take_in(queue: &Arc<Queue>, target: File, options: &UnpackSinkOptions) -> Res
     expect_signature(&head, &what)?;
     let source = head.as_slice().chain(arriving);
     // It is stopped by what arrives: a queue that is given up ends the reading.
-    run(&what, source, target, Durability::None, &Cancel::never())
+    run(&what, source, target, Later::Removed, &Cancel::never())
 }
 
 /// The queue as a reader. A queue that was given up is an error, so that nobody takes its end for that of the object.

@@ -4,8 +4,8 @@
 
 use bbolt::Cancel;
 use pack::{
-    Codec, Error, Flow, Packer, Sink, SinkOptions, Trailer, UnpackOptions, Unpacked, pack_database,
-    unpack,
+    Arrival, Codec, Error, Flow, Packer, Sink, SinkOptions, Trailer, UnpackOptions, Unpacked,
+    pack_database, unpack,
 };
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -52,6 +52,7 @@ fn unpack_to(
 ) -> pack::Result<Unpacked> {
     let options = UnpackOptions {
         source,
+        arrival: Arrival::complete(),
         target,
         codec,
         strip_trailer: strip,

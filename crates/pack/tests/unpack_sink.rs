@@ -64,6 +64,7 @@ fn it_is_what_the_file_is() {
         let bytes = packed(dir.path(), codec, &plain);
         let from_file = dir.path().join("from-file");
         let options = UnpackOptions {
+            arrival: pack::Arrival::complete(),
             source: &dir.path().join(format!("packed-{}", codec.name())),
             target: &from_file,
             codec,

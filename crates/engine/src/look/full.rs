@@ -84,6 +84,7 @@ impl Full {
 fn open_unpacked(path: &Path, codec: Codec, temp_dir: &Path, cancel: &Cancel) -> Result<Db> {
     let target = fresh_name(temp_dir);
     let options = UnpackOptions {
+        arrival: pack::Arrival::complete(),
         source: path,
         target: &target,
         codec,
