@@ -10,7 +10,9 @@ import { expectOnly, expectRestored, recorded, testDir } from './set-up.js';
 
 const dir = testDir('to-target');
 const VERSION = '3.6.16';
-const PACE_MS = 12;
+/** Above what an event needs to arrive at a watch that is open. */
+const PACE_MS = 25;
+const WATCH_OPEN_MS = 500;
 
 /** A time of the real clock that lies between two revisions. */
 interface Tick {
@@ -45,6 +47,7 @@ async function pacedSet(source: Recorder, store: string) {
   for (const [round, format] of (['ebd', 'json', 'ebd', 'ebd'] as const).entries()) {
     const from = (await source.revision()) + 1n;
     const recording = await source.whileRecording(from);
+    await sleep(WATCH_OPEN_MS);
     const until = await pacedPuts(source, `/round-${round}/`, 8);
     ticks.push(...until);
     const delta = await recording.end(format);
