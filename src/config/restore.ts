@@ -12,7 +12,7 @@ export const restoreFlags = {
   initialCluster: text(
     'initial-cluster',
     'default=http://localhost:2380',
-    'members of the restored cluster: name=peerURL,…',
+    'members of the restored cluster: name=peerURL,…; each is restored from the same backup, with its own name',
   ),
   initialClusterToken: text('initial-cluster-token', 'etcd-cluster', 'token of the restored cluster'),
   advertisePeerUrls: repeated(
@@ -45,9 +45,14 @@ export const restoreFlags = {
     'seconds to live for leases that keys refer to and that no backup describes; 0 keeps the bare id',
     { min: 0, max: 9_000_000_000 },
   ),
-  bumpRevision: integer('bump-revision', 0, 'raise the revision by so many, above what clients have seen', {
-    min: 0,
-  }),
+  bumpRevision: integer(
+    'bump-revision',
+    0,
+    'raise the revision by so many, above what clients have seen; the same for every member',
+    {
+      min: 0,
+    },
+  ),
   markCompacted: bool('mark-compacted', false, 'cancel watches below the raised revision as compacted'),
   clearAlarms: bool('clear-alarms', false, 'start without the alarms that the full holds'),
   etcdVersion: text(

@@ -29,7 +29,7 @@ import { PartDir, settleLeftover } from './part-dir.js';
 import { planByName } from './plan-by-name.js';
 import { type Proof, type ProofRequest, prove } from './prove.js';
 import { checkQuota } from './quota.js';
-import { raiseRevision, type Seat, seatOf } from './seat.js';
+import { checkRaise, raiseRevision, type Seat, seatOf } from './seat.js';
 import { checkSpace, spaceNeed } from './space.js';
 import { type SwapOptions, swapIn } from './swap.js';
 import { locateTarget, type Target } from './target.js';
@@ -142,7 +142,9 @@ class Restore {
     const toProve = this.#toProve(choice, applied, objects);
     const proof = await prove(toProve);
     checkQuota(proof.info.dataBytes, this.#request, observer);
-    const { bumpRevision } = this.#request;
+    const { bumpRevision, exclude } = this.#request;
+    if (bumpRevision !== undefined)
+      checkRaise(plan.revision, bumpRevision, { objects, exclude, oldRevision: old?.revision });
     const raisedRevision =
       bumpRevision === undefined ? undefined : await raiseRevision(toProve, bumpRevision, proof.liveKeys);
     const restoredAtMs = Date.now();

@@ -7,13 +7,15 @@ import { openWatch } from '../../src/etcd/watch.js';
 import { inspectDb } from '../../src/native/index.js';
 import { reportLines, reportOf } from '../../src/restorer/report.js';
 import { restore } from '../../src/restorer/restore.js';
+import { checkRaise } from '../../src/restorer/seat.js';
+import type { SnapshotName } from '../../src/snapshot/name.js';
 import { CollectingSink } from '../etcd/collecting-sink.js';
 import { ETCD_VERSIONS, type EtcdVersion } from '../servers/binaries.js';
 import { startEtcd, type TestEtcd } from '../servers/etcd.js';
 import { readKeys, readTruth, type Truth } from '../servers/truth.js';
 import { Backup, backupPlace } from '../snapshotter/backup.js';
 import { restoredCluster, storeWithFull } from './members-set-up.js';
-import { requestFor, restoreFrom } from './request.js';
+import { fixture, requestFor, restoreFrom } from './request.js';
 import { cleanUp, expectRestored, testDir } from './set-up.js';
 import { keyDifferences, sourceTruth } from './source-truth.js';
 
@@ -86,6 +88,26 @@ test.each(ETCD_VERSIONS)(
     });
   },
 );
+
+test('hazard 38: a raise that ends below what clients have seen is refused, with the number that is enough', async () => {
+  const dataDir = dir.in('data');
+  await restoreFrom({ container: fixture('gardener-gzip-etcd3.5/store'), dataDir });
+  const older = { container: fixture('gardener-plain-etcd3.4/store'), dataDir, replaceNewer: true };
+  await expect(restoreFrom({ ...older, bumpRevision: 8 })).rejects.toMatchObject({
+    ...{ code: 'USAGE', hint: expect.stringContaining('at least 9') },
+  });
+  const db = join(dataDir, 'member', 'snap', 'db');
+  expect(await inspectDb(db)).toMatchObject({ revision: 2989n });
+  await restoreFrom({ ...older, bumpRevision: 9 });
+  expect(await inspectDb(db)).toMatchObject({ revision: 2990n });
+
+  const name = { text: 'Incr-00000900-00001000-1700000000', last: 1000n } as SnapshotName;
+  const objects = [{ name }];
+  const seen = { objects, exclude: [], oldRevision: undefined };
+  expect(() => checkRaise(900n, 100, seen)).toThrow(/revision 1000 is in a backup/);
+  checkRaise(900n, 101, seen);
+  checkRaise(900n, 1, { ...seen, exclude: [name.text] });
+});
 
 async function expectKeys(dataDir: string, { revision, keys }: Truth, by: bigint): Promise<void> {
   const { etcd, endpoint } = await started('3.6.16', dataDir);
