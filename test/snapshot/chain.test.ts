@@ -225,3 +225,34 @@ test('hazard 7: 200,000 objects are planned within seconds, and the newest chain
 function nameOf(object: StoredSnapshot | undefined): string {
   return object?.name.text ?? '';
 }
+
+describe('a fork, and a revision as target', () => {
+  const OLD = [full(100, 0), delta(101, 140, 100)];
+  const NEW = [full(120, 10_000), delta(121, 130, 10_100)];
+  const forked = {
+    ...asNamed([...OLD, ...NEW]),
+    answers: [{ lower: nameOf(NEW[1]), higher: nameOf(OLD[1]), verdict: 'differs' as const }],
+  };
+
+  test('that one branch alone reaches is of that branch, and the other one is told', () => {
+    const result = planRestore({ ...forked, targetRevision: 135n });
+    expect(sketch(planOf(result))).toBe('base 100, 101-135 of 101-140');
+    expect(result.warnings.map(({ text }) => text)).toContain(
+      'begins another timeline, which is passed over',
+    );
+  });
+
+  test('that both reach is refused, and either timeline gives it', () => {
+    expect(planRestore({ ...forked, targetRevision: 125n }).kind).toBe('fork');
+    const planned = (timeline: 'newest' | 'highest') =>
+      sketch(planOf(planRestore({ ...forked, targetRevision: 125n, timeline })));
+    expect(planned('newest')).toBe('base 120, 121-125 of 121-130');
+    expect(planned('highest')).toBe('base 100, 101-125 of 101-140');
+  });
+
+  test('a chosen timeline that does not reach it is not left for the other one', () => {
+    const result = planRestore({ ...forked, targetRevision: 135n, timeline: 'newest' });
+    expect(result).toMatchObject({ kind: 'gap', wanted: 135n, best: { revision: 130n } });
+    expect(planRestore({ ...forked, targetRevision: 110n, timeline: 'newest' }).kind).toBe('nothing');
+  });
+});
