@@ -30,7 +30,7 @@ function start(dataDir: string, applier: ApplierName) {
   const args = Object.entries({ ...flags, 'etcd-binary': etcdBinary(version) }).map(
     ([name, value]) => `--${name}=${value}`,
   );
-  return spawnBound(process.execPath, [program, 'restore', ...args], { stdio: 'ignore' });
+  return spawnBound(process.execPath, [program, 'restore', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
 }
 
 async function revisionOf(dataDir: string): Promise<bigint> {
@@ -70,8 +70,12 @@ async function killRepeatedly(dataDir: string, applier: ApplierName): Promise<vo
     if (mayBeMissing !== undefined) expect([OLD_REVISION, NEW_REVISION]).toContain(mayBeMissing);
   }
   const last = start(dataDir, applier);
+  let said = '';
+  last.stderr?.on('data', (chunk) => {
+    said += chunk;
+  });
   await exited(last);
-  expect(last.exitCode).toBe(0);
+  expect(last.exitCode, said).toBe(0);
   expect(await revisionOf(dataDir)).toBe(NEW_REVISION);
   const etcd = await startEtcd(version, { dataDir });
   await etcd.destroy();
