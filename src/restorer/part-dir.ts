@@ -38,7 +38,7 @@ export class PartDir {
       await makeParent(target);
       const lock = await own(target.part);
       const part = new PartDir(target.part, lock);
-      await part.#empty();
+      await emptyButLock(part.path);
       await mkdir(part.work, { mode: 0o700 });
       return part;
     } catch (error) {
@@ -55,15 +55,16 @@ export class PartDir {
 
   /** Everything in it goes, the lock last. */
   async remove(): Promise<void> {
-    await this.#empty();
+    await emptyButLock(this.path);
     await rm(this.path, { recursive: true, force: true });
     this.#lock.release();
   }
+}
 
-  async #empty(): Promise<void> {
-    for (const name of await readdir(this.path)) {
-      if (name !== LOCK_NAME) await rm(join(this.path, name), { recursive: true, force: true });
-    }
+/** The lock goes last: without it, what a kill leaves of the rest would not be known as ours. */
+async function emptyButLock(path: string): Promise<void> {
+  for (const name of await readdir(path)) {
+    if (name !== LOCK_NAME) await rm(join(path, name), { recursive: true, force: true });
   }
 }
 
@@ -73,6 +74,7 @@ export async function settleLeftover(target: Target): Promise<string | undefined
   try {
     const lock = await own(target.part);
     const finished = await finishSwap(target);
+    await emptyButLock(target.part);
     await rm(target.part, { recursive: true, force: true });
     lock.release();
     return finished ?? `removed ${target.part}, which a restore that was killed had left`;
