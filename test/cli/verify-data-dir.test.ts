@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { beforeEach, expect, it } from 'vitest';
 import { fixture } from '../restorer/request.js';
 import { testDir } from '../restorer/set-up.js';
-import { patch, unpackDataDir, usedBytes, walFiles } from '../validator/data-dir/set-up.js';
+import { damageMiddle, unpackDataDir, walFiles } from '../validator/data-dir/set-up.js';
 
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const dir = testDir('cli-data-dir');
@@ -73,7 +73,7 @@ it('4: behind the store, and damaged', async () => {
   expect(behind.code).toBe(4);
   expect(behind.stdout).toMatch(/^problem .*revisions \d+ to 2981 are missing$/m);
   const [wal = ''] = await walFiles(dataDir);
-  await patch(wal, Math.floor((await usedBytes(wal)) / 2), Buffer.alloc(8, 0xa5));
+  await damageMiddle(wal);
   const damaged = await verify('--data-dir', dataDir);
   expect(damaged.code).toBe(4);
   expect(damaged.stderr).toContain('damaged: it has to be restored from a backup');

@@ -9,7 +9,7 @@ import { ETCD_VERSIONS, type EtcdVersion, etcdBinary } from '../../servers/binar
 import { type EtcdOptions, restoreByTool, startEtcd, type TestEtcd } from '../../servers/etcd.js';
 import { removeTempDir } from '../../servers/process.js';
 import { storeAt, write, writeUntil } from './load.js';
-import { etcdOnCopy, judge, patch, usedBytes, walFiles } from './set-up.js';
+import { damageMiddle, etcdOnCopy, judge, walFiles } from './set-up.js';
 
 const dir = testDir('data-dir-live');
 const LOAD_MS = 900;
@@ -147,7 +147,7 @@ describe.each(ETCD_VERSIONS)('etcd %s', (version) => {
     const [wal = ''] = await walFiles(etcd.dataDir);
     await cp(wal, dir.in('wal'));
 
-    await patch(wal, Math.floor((await usedBytes(wal)) / 2), Buffer.alloc(8, 0xa5));
+    await damageMiddle(wal);
     expect(await judge(etcd.dataDir)).toMatchObject({ verdict: 'damaged' });
     expect(await etcdOnCopy(version, etcd.dataDir)).toBe('refuses');
     await cp(dir.in('wal'), wal);

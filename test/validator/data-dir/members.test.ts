@@ -7,7 +7,7 @@ import { ETCD_VERSIONS } from '../../servers/binaries.js';
 import { planMembers, TestCluster } from '../../servers/cluster.js';
 import { removeTempDir } from '../../servers/process.js';
 import { storeAt, write, writeUntil } from './load.js';
-import { judge, patch, usedBytes, walFiles } from './set-up.js';
+import { damageMiddle, judge, walFiles } from './set-up.js';
 
 const dir = testDir('data-dir-members');
 
@@ -43,7 +43,7 @@ it.each(ETCD_VERSIONS)('etcd %s: three members killed under load', async (versio
   expect(behind.notes.join('\n')).toContain('a member of 3 gets what it lacks from its leader');
 
   const [wal = ''] = await walFiles(first);
-  await patch(wal, Math.floor((await usedBytes(wal)) / 2), Buffer.alloc(8, 0xa5));
+  await damageMiddle(wal);
   expect(await judge(first, { container: ahead })).toMatchObject({
     ...{ verdict: 'damaged', status: 'InvalidInMultiNode', consequence: 'rejoin' },
   });

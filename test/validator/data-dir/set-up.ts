@@ -122,3 +122,23 @@ export async function usedBytes(path: string): Promise<number> {
   while (end > 0 && bytes[end - 1] === 0) end -= 1;
   return Math.ceil(end / 8) * 8;
 }
+
+const LENGTH_BYTES = 8;
+
+/**
+ * Changes a byte inside of a record in the middle of a WAL file. A length that is hit instead may point beyond the end,
+ * and then even etcd takes everything behind it for torn.
+ */
+export async function damageMiddle(path: string): Promise<void> {
+  const bytes = await readFile(path);
+  const middle = (await usedBytes(path)) / 2;
+  let at = 0;
+  for (;;) {
+    const padded = (bytes.readUInt32LE(at) + LENGTH_BYTES - 1) & -LENGTH_BYTES;
+    const next = at + LENGTH_BYTES + padded;
+    if (next > middle) break;
+    at = next;
+  }
+  const inside = at + LENGTH_BYTES + Math.floor(bytes.readUInt32LE(at) / 2);
+  await patch(path, inside, Buffer.from([bytes.readUInt8(inside) ^ 0xff]));
+}

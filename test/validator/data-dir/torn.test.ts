@@ -8,7 +8,7 @@ import { ETCD_VERSIONS, type EtcdVersion } from '../../servers/binaries.js';
 import { startEtcd, type TestEtcd } from '../../servers/etcd.js';
 import { Random } from '../../servers/random.js';
 import { write, writeUntil } from './load.js';
-import { etcdOnCopy, judge, patch, traceOf, usedBytes, walFiles } from './set-up.js';
+import { damageMiddle, etcdOnCopy, judge, patch, traceOf, usedBytes, walFiles } from './set-up.js';
 
 const dir = testDir('torn');
 const TRIALS = 6;
@@ -73,7 +73,7 @@ describe.each(ETCD_VERSIONS)('etcd %s', (version) => {
     const dataDir = dir.in('data');
     await cp(source.dataDir, dataDir, { recursive: true });
     const wal = (await walFiles(dataDir)).at(-1) as string;
-    await patch(wal, Math.floor((await usedBytes(wal)) / 2), Buffer.alloc(8, 0xa5));
+    await damageMiddle(wal);
     const before = await traceOf(dataDir);
     const verdict = await judge(dataDir, { repair: true });
     expect(verdict).toMatchObject({ verdict: 'damaged', repaired: undefined });

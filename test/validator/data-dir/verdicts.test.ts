@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { fixture } from '../../restorer/request.js';
 import { cleanUp, testDir } from '../../restorer/set-up.js';
-import { judge, patch, traceOf, unpackDataDir, usedBytes, walFiles } from './set-up.js';
+import { damageMiddle, judge, patch, traceOf, unpackDataDir, walFiles } from './set-up.js';
 
 const execute = promisify(execFile);
 const dir = testDir('data-dir');
@@ -149,7 +149,7 @@ describe('damage', () => {
   });
 
   it('of a record in the middle of the WAL', async () => {
-    await patch(wal, Math.floor((await usedBytes(wal)) / 2), Buffer.alloc(16, 0x5a));
+    await damageMiddle(wal);
     await damaged(/WAL file .* at offset \d+/);
   });
 
