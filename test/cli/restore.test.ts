@@ -96,7 +96,8 @@ describe('restore', () => {
     ['SIGTERM', 143],
     ['SIGINT', 130],
   ] as const)('%s stops it with exit code %d, and nothing is left', async (signal, exitCode) => {
-    const { child, ended } = begin(...gardener());
+    // The native applier would be done before the signal comes.
+    const { child, ended } = begin(...gardener(), '--applier', 'embedded');
     for (let waited = 0; waited < 100 && !(await readdir(dir.path)).includes('data.part'); waited++)
       await sleep(20);
     await sleep(300);
