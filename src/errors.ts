@@ -63,3 +63,17 @@ export class BackupError extends Error {
 export function isBackupError(error: unknown, code?: ErrorCode): error is BackupError {
   return error instanceof BackupError && (code === undefined || error.code === code);
 }
+
+const DAMAGE_CODES: readonly ErrorCode[] = [
+  'CORRUPT',
+  'TRUNCATED',
+  'CHECKSUM',
+  'NOT_SORTED',
+  'REVISION_GAP',
+  'UNSUPPORTED',
+];
+
+/** The bytes of the object are at fault, not the way to them: reading again would not help, another object may. */
+export function isDamaged(error: unknown): error is BackupError {
+  return isBackupError(error) && DAMAGE_CODES.includes(error.code);
+}

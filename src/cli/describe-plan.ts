@@ -1,6 +1,8 @@
 /** What the planner says, in lines for people. */
 import { formatBytes } from '../base/bytes.js';
+import { isoTime } from '../base/iso-time.js';
 import type { Plan, PlanResult } from '../snapshot/plan.js';
+import { rangesText } from '../snapshot/ranges-text.js';
 
 export function describePlan(result: PlanResult): string[] {
   const warnings = result.warnings.map(({ object, text }) =>
@@ -20,7 +22,7 @@ function describeResult(result: PlanResult): string[] {
       ];
     case 'gap':
       return [
-        `INCOMPLETE: revisions ${result.missing.map(({ from, to }) => `${from}-${to}`).join(', ')} are in no usable object`,
+        `INCOMPLETE: revisions ${rangesText(result.missing)} are in no usable object`,
         `restorable to revision ${result.best.revision} of ${result.wanted}: ${summary(result.best)}`,
       ];
     case 'questions':
@@ -48,5 +50,5 @@ function summary({ base, deltas, bytes }: Plan): string {
 }
 
 function time(secs: number): string {
-  return new Date(secs * 1000).toISOString().replace('.000Z', 'Z');
+  return isoTime(secs * 1000);
 }

@@ -1,13 +1,14 @@
 /** `list`: what the store holds, and what can be restored from it. */
 import { formatBytes } from '../base/bytes.js';
+import { isoTime } from '../base/iso-time.js';
 import { loggingFlags } from '../config/logging.js';
 import { outputFlags, parseOutput } from '../config/output.js';
 import { storeFlags } from '../config/store.js';
 import { BackupError } from '../errors.js';
 import { type Catalog, readCatalog } from '../pipeline/catalog.js';
-import { rangesText } from '../restorer/refusal.js';
 import { planRestore } from '../snapshot/chain.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
+import { rangesText } from '../snapshot/ranges-text.js';
 import { restorableRanges } from '../snapshot/restorable.js';
 import type { Command, CommandContext } from './command.js';
 import { describePlan } from './describe-plan.js';
@@ -78,7 +79,7 @@ function toJson({ key, name, bytes, manifest }: StoredSnapshot): object {
 }
 
 function createdAt(secs: number): string {
-  return new Date(secs * 1000).toISOString().replace('.000Z', 'Z');
+  return isoTime(secs * 1000);
 }
 
 function tellForeign({ foreign }: Catalog, { log }: CommandContext): void {

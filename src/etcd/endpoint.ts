@@ -136,7 +136,7 @@ export class EtcdEndpoint {
   }
 
   async alarms(options?: CallOptions): Promise<Alarm[]> {
-    const { alarms } = await this.maintenance.alarm({ action: 'GET' as never }, limits(options));
+    const { alarms } = await this.maintenance.alarm({ action: 'Get' }, limits(options));
     return alarms.map((alarm) => ({ memberId: BigInt(alarm.memberID), kind: String(alarm.alarm) }));
   }
 }

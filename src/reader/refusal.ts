@@ -1,31 +1,17 @@
 /** What a look says when what was asked cannot be read: the reason, and what can be had instead. */
 import { isoTime } from '../base/iso-time.js';
-import { BackupError, type ErrorCode, isBackupError } from '../errors.js';
+import { BackupError, isDamaged } from '../errors.js';
 import type { Stand } from '../snapshot/at-time.js';
 import type { Branch, Plan, PlanResult } from '../snapshot/plan.js';
-
-const MAX_RANGES = 5;
-/** The object's bytes are at fault: there may be a way around it. */
-const DAMAGE: readonly ErrorCode[] = [
-  'CORRUPT',
-  'TRUNCATED',
-  'CHECKSUM',
-  'NOT_SORTED',
-  'REVISION_GAP',
-  'UNSUPPORTED',
-];
+import { rangesText } from '../snapshot/ranges-text.js';
 
 export function gapError(
   op: string,
   { missing, wanted, best }: Extract<PlanResult, { kind: 'gap' }>,
 ): BackupError {
-  const ranges = missing
-    .slice(0, MAX_RANGES)
-    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
-  const more = missing.length > MAX_RANGES ? ' and more' : '';
   return new BackupError(
     'REVISION_GAP',
-    `revisions ${ranges.join(', ')}${more} are in no usable object, so revision ${wanted} cannot be read`,
+    `revisions ${rangesText(missing)} are in no usable object, so revision ${wanted} cannot be read`,
     { op, hint: `the newest state that can be read: --at-revision ${best.revision}` },
   );
 }
@@ -60,7 +46,7 @@ export function tooEarlyError(op: string, timeMs: number, earliest: Stand | unde
 
 /** Names the way around a damaged object. */
 export function withWayAround(error: unknown, object: string): unknown {
-  if (!isBackupError(error) || !DAMAGE.includes(error.code) || error.hint !== undefined) return error;
+  if (!isDamaged(error) || error.hint !== undefined) return error;
   return new BackupError(error.code, error.message, {
     hint: `another way, if there is one: --exclude ${object}`,
     cause: error,

@@ -3,7 +3,7 @@
  * content can tell: the true revision of a base, whether two timelines are one, that an object is damaged.
  */
 import { rm } from 'node:fs/promises';
-import { BackupError, isBackupError } from '../errors.js';
+import { BackupError } from '../errors.js';
 import type { FetchSource } from '../pipeline/fetch.js';
 import { type DeltaAnswer, type Moment, planTime } from '../snapshot/at-time.js';
 import { planRestore } from '../snapshot/chain.js';
@@ -133,7 +133,7 @@ export class Chooser {
       const answer = await askDelta(this.#source, object, timeMs, this.#options);
       this.#arrivals.set(object.name.text, answer);
     } catch (error) {
-      if (!isBackupError(error) || !isDamage(error)) throw error;
+      if (!isDamage(error)) throw error;
       this.exclude(object.name.text, error);
       if (object.name.last > this.#silent) this.#silent = object.name.last;
     }
@@ -209,7 +209,7 @@ export class Chooser {
       this.#baseRevisions.set(object.name.text, this.#base.info.revision);
       return this.#base;
     } catch (error) {
-      if (!isBackupError(error) || !isDamage(error)) throw error;
+      if (!isDamage(error)) throw error;
       this.exclude(object.name.text, error);
       return undefined;
     }

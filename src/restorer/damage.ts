@@ -1,16 +1,6 @@
-import type { BackupError, ErrorCode } from '../errors.js';
+import { type BackupError, isBackupError, isDamaged } from '../errors.js';
 
-/** The object's bytes are at fault, or it is gone: another way around it may exist. Everything else stops the restore. */
-const DAMAGE: readonly ErrorCode[] = [
-  'CORRUPT',
-  'TRUNCATED',
-  'CHECKSUM',
-  'NOT_SORTED',
-  'REVISION_GAP',
-  'UNSUPPORTED',
-  'NOT_FOUND',
-];
-
-export function isDamage(error: BackupError): boolean {
-  return DAMAGE.includes(error.code);
+/** The object is damaged, or it is gone: another way around it may exist. Everything else stops the restore. */
+export function isDamage(error: unknown): error is BackupError {
+  return isDamaged(error) || isBackupError(error, 'NOT_FOUND');
 }

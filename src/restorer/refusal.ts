@@ -5,9 +5,9 @@ import { BackupError } from '../errors.js';
 import { whatOf } from '../pipeline/failure.js';
 import type { Stand } from '../snapshot/at-time.js';
 import type { Branch, Plan, PlanResult, RevisionRange } from '../snapshot/plan.js';
+import { rangesText } from '../snapshot/ranges-text.js';
 
 const OP = 'restore';
-const MAX_RANGES = 5;
 
 /** What a restore would refuse without reading a byte. */
 export function refuseUnlessPossible(
@@ -109,14 +109,6 @@ export function tooEarlyError(timeMs: number, earliest: Stand | undefined): Back
       ? {}
       : { hint: `the earliest is revision ${earliest.revision}, of ${isoTime(earliest.atMs)}` }),
   });
-}
-
-/** "10-40, 55-80": the first few. */
-export function rangesText(ranges: readonly RevisionRange[]): string {
-  const shown = ranges
-    .slice(0, MAX_RANGES)
-    .map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
-  return `${shown.join(', ')}${ranges.length > MAX_RANGES ? ' and more' : ''}`;
 }
 
 function restorableLine(ranges: readonly RevisionRange[]): string[] {

@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { together } from '../base/together.js';
 import type { RestoreConfig } from '../config/restore.js';
-import { BackupError, isBackupError } from '../errors.js';
+import { BackupError } from '../errors.js';
 import { type ClusterIds, grantUnknownLeases, syncTree, type UnknownLeases } from '../native/index.js';
 import { DeltasAhead } from '../pipeline/ahead.js';
 import { readCatalog } from '../pipeline/catalog.js';
@@ -197,7 +197,7 @@ class Restore {
         return { choice, applied: await this.#apply(choice, part, ahead) };
       } catch (error) {
         await rm(join(part.work, 'apply'), { recursive: true, force: true });
-        if (!isBackupError(error) || !isDamage(error) || tried === MAX_TRIES) throw error;
+        if (!isDamage(error) || tried === MAX_TRIES) throw error;
         if (error.object === undefined || !chooser.isPlanned(error.object)) throw error;
         chooser.exclude(error.object, error);
       }

@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { isBackupError } from '../errors.js';
+import { isBackupError, isDamaged } from '../errors.js';
 import { deltaLastEvent } from '../native/index.js';
 import { type LastRecord, MAX_MANIFEST_BYTES, type Manifest, parseManifest } from '../snapshot/manifest.js';
 import { manifestKey } from '../store/layout.js';
@@ -68,11 +68,9 @@ async function recordOfObject(
     return recordOfDelta(await deltaLastEvent(tip.name.text, scratchPath, { signal }));
   } catch (error) {
     // A damaged delta is no end to continue from; who verifies the store will hear of it.
-    if (DAMAGED.some((code) => isBackupError(error, code))) return undefined;
+    if (isDamaged(error)) return undefined;
     throw error;
   } finally {
     await rm(scratchPath, { force: true });
   }
 }
-
-const DAMAGED = ['CORRUPT', 'TRUNCATED', 'CHECKSUM', 'NOT_SORTED', 'REVISION_GAP', 'UNSUPPORTED'] as const;

@@ -10,6 +10,7 @@ import { compareWithLater, transcodeDelta } from '../native/index.js';
 import type { Catalog } from '../pipeline/catalog.js';
 import { type Between, type FullPair, FullPairs } from '../snapshot/full-pairs.js';
 import type { PlannedDelta, RevisionRange, StoredSnapshot } from '../snapshot/plan.js';
+import { rangesText } from '../snapshot/ranges-text.js';
 import { deepId, type Memory } from './memory.js';
 import type { ObjectReader } from './object-reader.js';
 import type { DeepVerdict, ObjectVerdict } from './verdict.js';
@@ -227,6 +228,5 @@ function notComparable({ base, later }: FullPair, detail: string): DeepVerdict {
 }
 
 function missingText(missing: readonly RevisionRange[]): string {
-  const ranges = missing.map(({ from, to }) => (from === to ? `${from}` : `${from}-${to}`));
-  return `revisions ${ranges.join(', ')} are in no delta between them`;
+  return `revisions ${rangesText(missing)} are in no delta between them`;
 }

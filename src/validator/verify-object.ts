@@ -1,5 +1,5 @@
 /** One object, from memory or by reading it. Damage is a verdict, not an error: the others are looked at all the same. */
-import { BackupError, isBackupError } from '../errors.js';
+import { BackupError, isBackupError, isDamaged } from '../errors.js';
 import { loadManifest } from '../pipeline/catalog.js';
 import type { StoredSnapshot } from '../snapshot/plan.js';
 import type { Store } from '../store/store.js';
@@ -8,8 +8,6 @@ import { digestOf, type RememberedObject } from './remembered.js';
 import type { ObjectFindings, ObjectVerdict, VerifyOptions } from './verdict.js';
 import { verifyDelta } from './verify-delta.js';
 import { verifyFull } from './verify-full.js';
-
-const DAMAGED = ['CORRUPT', 'TRUNCATED', 'CHECKSUM', 'NOT_SORTED', 'REVISION_GAP', 'UNSUPPORTED'] as const;
 
 export interface VerifyObjectOptions extends VerifyOptions {
   /** Private, on local disk. */
@@ -72,9 +70,9 @@ async function findingsOf(
     return await verify(store, object, options.workDir, options);
   } catch (error) {
     if (isBackupError(error, 'NOT_FOUND') && (await isGone(store, listed, options.signal))) return undefined;
-    if (!DAMAGED.some((code) => isBackupError(error, code))) throw error;
+    if (!isDamaged(error)) throw error;
     const unknown = { revision: undefined, records: undefined, sha256: undefined, predecessor: undefined };
-    return { ...unknown, problems: [(error as BackupError).message] };
+    return { ...unknown, problems: [error.message] };
   }
 }
 

@@ -1,6 +1,6 @@
 /** What a member's files say: its database, and what etcd would make of its WAL. Nothing is written. */
 import { join } from 'node:path';
-import { type BackupError, isBackupError } from '../../errors.js';
+import { isDamaged } from '../../errors.js';
 import { type DbInfo, identifyFile, inspectDb, surveyWal, type WalSurvey } from '../../native/index.js';
 import type { MemberPaths } from './layout.js';
 
@@ -20,7 +20,6 @@ export interface ReadMemberOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const DAMAGED = ['CORRUPT', 'TRUNCATED', 'CHECKSUM', 'NOT_SORTED', 'UNSUPPORTED'] as const;
 /** Before it, the database's `members` are not what counts, and stay the old ones after a restore. */
 const FIRST_MINOR_WITH_MEMBERS = 5;
 
@@ -69,10 +68,10 @@ async function inspectOrDamage(
   try {
     return await inspectDb(db, { signal });
   } catch (error) {
-    if (!DAMAGED.some((code) => isBackupError(error, code))) throw error;
+    if (!isDamaged(error)) throw error;
     const what = await identifyFile(db, { signal });
     return {
-      damage: what === 'bbolt' ? (error as BackupError).message : `${db}: it is ${what}`,
+      damage: what === 'bbolt' ? error.message : `${db}: it is ${what}`,
     };
   }
 }
