@@ -173,7 +173,7 @@ async function ingest(path: string, responses: readonly Buffer[]): Promise<void>
 
 async function replay(path: string): Promise<void> {
   const reader = new Replay(1n);
-  reader.open('x', path);
+  reader.open('x', path, 2n ** 63n - 1n);
   while ((await reader.next()) !== null);
 }
 

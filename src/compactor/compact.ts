@@ -11,10 +11,9 @@ import { join } from 'node:path';
 import type { CompactConfig } from '../config/compact.js';
 import { BackupError } from '../errors.js';
 import { hashKv, packFull } from '../native/index.js';
-import { DeltasAhead } from '../pipeline/ahead.js';
+import { type BoundedDelta, DeltasAhead } from '../pipeline/ahead.js';
 import { readCatalog } from '../pipeline/catalog.js';
 import { FetchPool } from '../pipeline/pool.js';
-import type { PreparedDelta } from '../pipeline/task.js';
 import type { Applied } from '../restorer/applier.js';
 import { type Choice, Chooser } from '../restorer/choose.js';
 import { diskFault } from '../restorer/disk-fault.js';
@@ -122,7 +121,7 @@ class Compactor {
     const chooser = new Chooser(objects, source, wish, { skipHashCheck, observer, signal });
     const ahead = new DeltasAhead(source, { maxInflightBytes, signal });
     try {
-      const choice = await chooser.choose((plan) => ahead.expect(plan.deltas.map(({ object }) => object)));
+      const choice = await chooser.choose((plan) => ahead.expect(plan.deltas));
       const why = reasonNotTo(choice, this.#request);
       if (why !== undefined) return { done: false, why, revision: choice.plan.revision };
       await checkSpace(
@@ -148,7 +147,7 @@ class Compactor {
     await mkdir(workDir);
     const request = {
       ...{ base, workDir, signal, until: plan.revision },
-      deltas: this.#last(ahead.take(plan.deltas.map(({ object }) => object))),
+      deltas: this.#last(ahead.take(plan.deltas)),
       onProgress: (revision: bigint) =>
         observer.progress(
           'read deltas',
@@ -167,7 +166,7 @@ class Compactor {
   }
 
   /** The threads that fetch have nothing to do from then on, and take memory. */
-  async *#last(deltas: AsyncIterable<PreparedDelta>): AsyncGenerator<PreparedDelta> {
+  async *#last(deltas: AsyncIterable<BoundedDelta>): AsyncGenerator<BoundedDelta> {
     yield* deltas;
     await this.#pool.close();
   }

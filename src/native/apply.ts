@@ -17,6 +17,8 @@ export interface AppendRequest {
 /** An .ebd; errors in it name `object`. */
 export interface DeltaFile {
   readonly path: string;
+  /** Last revision of it that counts. */
+  readonly through: bigint;
   readonly object: string;
 }
 
@@ -38,7 +40,7 @@ export async function appendDeltas(
   try {
     for await (const delta of deltas) {
       current = delta.object;
-      if (!(await feed.push(delta.path))) break;
+      if (!(await feed.push(delta.path, delta.through))) break;
     }
     feed.end();
   } catch (error) {

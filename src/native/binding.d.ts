@@ -13,10 +13,10 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 export declare class DeltaFeed {
   constructor()
   /**
-   * The next `.ebd`. The promise is true once the file may go, false when the append has ended before. One at a time.
+   * The next `.ebd`, of which revisions up to `through` count. The promise is true once the file may go, false when the append has ended before. One at a time.
    * JavaScript thread, does not block.
    */
-  push(path: string): Promise<boolean>
+  push(path: string, through: bigint): Promise<boolean>
   /** There are no more files. JavaScript thread, does not block. */
   end(): void
   /** The append ends with CANCELLED as soon as it needs another file. JavaScript thread, does not block. */
@@ -100,8 +100,11 @@ export declare class LookFull {
 export declare class Replay {
   /** Revisions up to `after` are passed over, and those behind `until` too. */
   constructor(after: bigint, until?: bigint | undefined | null)
-  /** Begins the next file, an .ebd. REVISION_GAP when it starts too late. JavaScript thread; reads its two ends. */
-  open(path: string): void
+  /**
+   * Begins the next file, an .ebd, of which revisions up to `through` count. REVISION_GAP when it starts too late.
+   * JavaScript thread; reads its two ends.
+   */
+  open(path: string, through: bigint): void
   /** The next batch of the open file, `null` at its end. About 1 MiB, more only for one larger revision. Own thread. */
   next(control: JobControl): Promise<ReplayBatch | null>
   /** Last revision handed out. */

@@ -14,10 +14,13 @@ export class Replay {
     this.#replay = new binding.Replay(after, until);
   }
 
-  /** Begins the next file, an .ebd. REVISION_GAP when it starts too late. `object` is what errors name. */
-  open(object: string, path: string): void {
+  /**
+   * Begins the next file, an .ebd, of which revisions up to `through` count. REVISION_GAP when it starts too late.
+   * `object` is what errors name.
+   */
+  open(object: string, path: string, through: bigint): void {
     this.#object = object;
-    callSync('replay', object, () => this.#replay.open(path));
+    callSync('replay', object, () => this.#replay.open(path, through));
   }
 
   /** The next batch of the open file, null at its end. */

@@ -78,14 +78,6 @@ export class DeltaStream implements AsyncIterable<PreparedDelta> {
   }
 }
 
-export function prepareDeltas(
-  source: FetchSource,
-  objects: readonly StoredSnapshot[],
-  options: WindowOptions,
-): AsyncGenerator<PreparedDelta> {
-  return new DeltaStream(source, objects, options)[Symbol.asyncIterator]();
-}
-
 class DeltaWindow {
   readonly #source: FetchSource;
   readonly #options: WindowOptions;

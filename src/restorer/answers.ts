@@ -129,7 +129,7 @@ async function revisionOf(
 ): Promise<Buffer | undefined> {
   return withDelta(source, object, options, async (path, native) => {
     const replay = new Replay(revision - 1n);
-    replay.open(object.name.text, path);
+    replay.open(object.name.text, path, revision);
     const batch: ReplayBatch | null = await replay.next(native);
     return batch?.firstRevision === revision
       ? Buffer.from(batch.bytes.subarray(0, batch.ends[0]))

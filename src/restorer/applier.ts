@@ -4,14 +4,14 @@
  * of it in one go.
  */
 import type { RecordCheckpoint, SeatRequest } from '../native/index.js';
-import type { PreparedDelta } from '../pipeline/task.js';
+import type { BoundedDelta } from '../pipeline/ahead.js';
 import type { Base } from './base.js';
 
 export interface ApplyRequest {
   /** May become the result, in place; after an error its content is still the base's. */
   readonly base: Base;
   /** In order, maybe none; each is removed once the next is asked for. */
-  readonly deltas: AsyncIterable<PreparedDelta>;
+  readonly deltas: AsyncIterable<BoundedDelta>;
   /** Last revision of the result, whatever the deltas hold behind it. */
   readonly until: bigint;
   /** The new cluster, for the result. */

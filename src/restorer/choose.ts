@@ -7,14 +7,7 @@ import { BackupError } from '../errors.js';
 import type { FetchSource } from '../pipeline/fetch.js';
 import { type DeltaAnswer, type Moment, planTime } from '../snapshot/at-time.js';
 import { planRestore } from '../snapshot/chain.js';
-import type {
-  ContentAnswer,
-  Plan,
-  PlanInput,
-  PlannedDelta,
-  PlanResult,
-  StoredSnapshot,
-} from '../snapshot/plan.js';
+import type { ContentAnswer, Plan, PlanInput, PlanResult, StoredSnapshot } from '../snapshot/plan.js';
 import { restorableRanges } from '../snapshot/restorable.js';
 import { answerQuestion, askDelta } from './answers.js';
 import { type Base, type BaseOptions, openBase } from './base.js';
@@ -78,11 +71,6 @@ export class Chooser {
       this.#tell(result);
       const plan = await this.#consider(result);
       if (plan === undefined) continue;
-      const cut = cutInside(plan);
-      if (cut !== undefined) {
-        this.exclude(cut.object.name.text, leftHistory(cut));
-        continue;
-      }
       await onPlan(plan);
       const base = await this.#read(plan.base);
       // Planned from a name or a manifest that was wrong: the content counts.
@@ -222,17 +210,4 @@ export class Chooser {
       this.#told.add(line);
     }
   }
-}
-
-/**
- * A delta that goes on, in a history which a restore has left, behind the point where it was left. What applies deltas
- * reads each to its end, so nothing of the new history may follow it; as the last one it is bounded by the plan's end.
- */
-function cutInside({ deltas }: Plan): PlannedDelta | undefined {
-  return deltas.slice(0, -1).find(({ object, to }) => to < object.name.last);
-}
-
-function leftHistory({ object, to }: PlannedDelta): BackupError {
-  const what = `holds revisions above ${to} of a history that a restore has left, and cannot lead into the new one`;
-  return new BackupError('REVISION_GAP', what, { op: 'restore', object: object.name.text });
 }

@@ -16,7 +16,7 @@ import {
   type ReplayBatch,
   writeMemberDir,
 } from '../native/index.js';
-import type { PreparedDelta } from '../pipeline/task.js';
+import type { BoundedDelta } from '../pipeline/ahead.js';
 import type { Applied, Applier, ApplyRequest } from './applier.js';
 import { GuardedPipeline } from './guarded-pipeline.js';
 
@@ -113,9 +113,9 @@ class EmbeddedReplay {
   }
 
   /** The next batch is read while the one before is being applied. */
-  async #applyDelta(delta: PreparedDelta): Promise<void> {
+  async #applyDelta(delta: BoundedDelta): Promise<void> {
     const { signal } = this.#request;
-    this.#replay.open(delta.object, delta.path);
+    this.#replay.open(delta.object, delta.path, delta.through);
     let next = this.#replay.next({ signal });
     for (let batch = await next; batch !== null; batch = await next) {
       const reading = this.#replay.next({ signal });
@@ -150,7 +150,7 @@ class EmbeddedReplay {
   }
 }
 
-function inObject(error: unknown, { object }: PreparedDelta): unknown {
+function inObject(error: unknown, { object }: BoundedDelta): unknown {
   if (!(error instanceof BackupError) || error.object !== undefined) return error;
   const hint = error.hint === undefined ? {} : { hint: error.hint };
   return new BackupError(error.code, error.message, { object, cause: error, ...hint });

@@ -190,7 +190,7 @@ class Restore {
     old: OldMember | undefined,
   ): Promise<{ choice: Choice; applied: Applied }> {
     for (let tried = 1; ; tried++) {
-      const choice = await chooser.choose((plan) => ahead.expect(deltasOf(plan)));
+      const choice = await chooser.choose((plan) => ahead.expect(plan.deltas));
       checkStale(this.#target, old, choice.plan.revision, this.#request);
       await checkSpace(part.path, spaceNeed(choice.plan, this.#request), this.#request.observer);
       try {
@@ -207,11 +207,11 @@ class Restore {
   async #apply({ plan, base }: Choice, part: PartDir, ahead: DeltasAhead): Promise<Applied> {
     const { observer, signal } = this.#request;
     const applier = await this.#appliers.choose(plan, base);
-    const objects = deltasOf(plan);
+    const objects = plan.deltas.map(({ object }) => object);
     const revisions = Number(plan.revision - plan.baseRevision);
     const request = {
       base,
-      deltas: ahead.take(objects),
+      deltas: ahead.take(plan.deltas),
       until: plan.revision,
       seat: this.#seat,
       workDir: await part.makeDir('apply'),
@@ -258,8 +258,4 @@ class Restore {
       revision: plan.revision,
     };
   }
-}
-
-function deltasOf({ deltas }: Plan): StoredSnapshot[] {
-  return deltas.map(({ object }) => object);
 }

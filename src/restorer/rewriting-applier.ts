@@ -18,7 +18,7 @@ import {
   type RecordCheckpoint,
   seatDb,
 } from '../native/index.js';
-import type { PreparedDelta } from '../pipeline/task.js';
+import type { BoundedDelta } from '../pipeline/ahead.js';
 import type { Applied, Applier, ApplyRequest } from './applier.js';
 import type { RestoreObserver } from './observer.js';
 import type { Rewriting } from './rewriting.js';
@@ -82,7 +82,7 @@ class Run {
   readonly #inner: Applied | undefined;
   #basePath: string;
   #compactedAt: bigint;
-  #kept: PreparedDelta[] = [];
+  #kept: BoundedDelta[] = [];
   #keptBytes = 0;
   #stages = 0;
   #last: { readonly packed: PackedDb; readonly liveKeys: number | undefined } | undefined;
@@ -104,17 +104,18 @@ class Run {
   }
 
   async rewrite(
-    deltas: AsyncIterable<PreparedDelta> | Iterable<PreparedDelta>,
+    deltas: AsyncIterable<BoundedDelta> | Iterable<BoundedDelta>,
     stageBytes: number,
   ): Promise<Applied> {
     const { until, onProgress } = this.#request;
     await this.#proveInner();
     for await (const delta of deltas) {
       await this.#keep(delta);
-      const isLast = delta.lastRevision >= until;
-      onProgress?.(isLast ? until : delta.lastRevision);
-      const isStage = this.#rewriting.kind === 'compact' && this.#keptBytes >= stageBytes;
-      if (isStage && !isLast) await this.#write(delta.lastRevision);
+      onProgress?.(delta.through);
+      const isFull = this.#rewriting.kind === 'compact' && this.#keptBytes >= stageBytes;
+      // Behind a delta that goes on in a history which was left, the next one needs a base of its own.
+      const isCut = delta.through < delta.lastRevision;
+      if ((isFull || isCut) && delta.through < until) await this.#write(delta.through);
     }
     if (this.#rewriting.kind === 'pack' || this.#compactedAt < until) await this.#write(until);
     return this.#applied();
@@ -129,7 +130,7 @@ class Run {
   }
 
   /** Out of the way of the pipeline, which removes it once the next is asked for. */
-  async #keep(delta: PreparedDelta): Promise<void> {
+  async #keep(delta: BoundedDelta): Promise<void> {
     const path = join(this.#request.workDir, `${this.#kept.length}-${delta.object}.kept`);
     await rename(delta.path, path);
     this.#kept.push({ ...delta, path });
@@ -210,8 +211,9 @@ class Run {
     };
   }
 
+  /** Of a later stage they are about its own base only; each was compared with what was written. */
   #checkpoints(packed: PackedDb | undefined): readonly RecordCheckpoint[] {
-    if (this.#rewriting.kind === 'compact' && packed !== undefined) return [];
+    if (packed !== undefined && (this.#rewriting.kind === 'compact' || this.#stages > 1)) return [];
     if (this.#inner !== undefined) return this.#inner.checkpoints;
     return packed?.aboveBase == null ? [] : [packed.aboveBase];
   }

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { formatManifest } from '../../src/snapshot/manifest.js';
 import { APPLIERS, restoreFrom } from '../restorer/request.js';
-import { expectOnly, recorded, testDir } from '../restorer/set-up.js';
+import { expectRestored, recorded, testDir } from '../restorer/set-up.js';
 import { releaseOf } from '../servers/binaries.js';
 import { restoreByTool } from '../servers/etcd.js';
+import { readTruth } from '../servers/truth.js';
 
 const dir = testDir('left-history');
 const version = releaseOf('3.6');
@@ -31,7 +32,7 @@ async function declare(
 }
 
 describe.each(APPLIERS)('%s applier', (applier) => {
-  test('hazard 44: without the full that the new history began with, the two are not joined', async () => {
+  test('hazard 44: without the full that the new history began with, each delta counts as far as it belongs to it', async () => {
     const store = dir.in('store');
     const a = await recorded(version, dir.in('work-a'));
     const start = await a.put('/both/', 10);
@@ -49,13 +50,16 @@ describe.each(APPLIERS)('%s applier', (applier) => {
     const revision = await b.revision();
     await declare(store, await b.store(store, await b.delta(left + 1n)), base, left, revision);
 
-    const request = { applier, container: store, dataDir: dir.in('data'), version };
-    await expect(restoreFrom({ ...request, exclude: [full] })).rejects.toMatchObject({
-      code: 'REVISION_GAP',
-      hint: expect.stringContaining('--allow-older'),
-    });
-    await expectOnly(dir.path, 'store', 'work-a', 'work-b', 'rolled-back');
-    const result = await restoreFrom(request);
-    expect(result.plan.revision).toBe(revision);
+    const truth = await readTruth(b.endpoint);
+    for (const [at, exclude] of [[], [full]].entries()) {
+      const dataDir = dir.in(`data-${at}`);
+      const { plan } = await restoreFrom({ applier, container: store, dataDir, version, exclude });
+      expect(plan.revision).toBe(revision);
+      if (at === 1) expect(plan.deltas.map(({ to }) => to)).toEqual([left, revision]);
+      await expectRestored(version, dataDir, truth);
+    }
+    const packed = dir.in('packed');
+    await restoreFrom({ applier, container: store, dataDir: packed, version, exclude: [full], pack: true });
+    await expectRestored(version, packed, truth);
   });
 });

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hashFile } from '../../src/native/index.js';
 import { readCatalog } from '../../src/pipeline/catalog.js';
-import { type FetchSource, fetchFile, prepareDeltas } from '../../src/pipeline/fetch.js';
+import { DeltaStream, type FetchSource, fetchFile } from '../../src/pipeline/fetch.js';
 import { FetchPool } from '../../src/pipeline/pool.js';
 import type { StoredSnapshot } from '../../src/snapshot/plan.js';
 import { openStore } from '../../src/store/open-store.js';
@@ -46,6 +46,10 @@ async function filesLeft(): Promise<string[]> {
 
 async function reads(): Promise<string[]> {
   return (await readFile(dir.in('reads.log'), 'utf8')).trim().split('\n');
+}
+
+function prepareDeltas(...args: ConstructorParameters<typeof DeltaStream>) {
+  return new DeltaStream(...args)[Symbol.asyncIterator]();
 }
 
 describe('order and windows', () => {
@@ -92,7 +96,7 @@ describe('failures', () => {
   test('an object that keeps failing ends the run with its name, at once, and nothing is left', async () => {
     const from = await source({ [nameOf(4)]: { failAt: [10, 10, 10, 10] }, [nameOf(0)]: { hang: true } });
     const started = performance.now();
-    const next = prepareDeltas(from, objects, { maxInflightBytes: ALL_BYTES }).next();
+    const next = prepareDeltas(from, objects, { maxInflightBytes: ALL_BYTES })[Symbol.asyncIterator]().next();
     await expect(next).rejects.toMatchObject({ code: 'UNAVAILABLE', object: nameOf(4) });
     expect(performance.now() - started).toBeLessThan(5_000);
     expect(await filesLeft()).toEqual([]);

@@ -5,8 +5,8 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { probeEtcdBinary } from '../../src/etcd/etcd-binary.js';
 import { hashKv, inspectDb, proveRecords } from '../../src/native/index.js';
+import { DeltasAhead } from '../../src/pipeline/ahead.js';
 import { readCatalog } from '../../src/pipeline/catalog.js';
-import { prepareDeltas } from '../../src/pipeline/fetch.js';
 import { FetchPool } from '../../src/pipeline/pool.js';
 import type { Applied, Applier } from '../../src/restorer/applier.js';
 import { type Base, openBase } from '../../src/restorer/base.js';
@@ -44,10 +44,11 @@ async function apply(
     const base = await openBase(source, full, { skipHashCheck: false, observer });
     const deltas = objects
       .filter((object) => object.name.kind === 'delta')
-      .sort((a, b) => Number(a.name.start - b.name.start));
+      .sort((a, b) => Number(a.name.start - b.name.start))
+      .map((object) => ({ object, from: object.name.start, to: object.name.last, alternatives: [] }));
     const applied = await applier.apply({
       ...{ base, until, workDir: join(workDir, 'apply'), deltaBytes: 1e6 },
-      deltas: prepareDeltas(source, deltas, { maxInflightBytes: 1e6 }),
+      deltas: new DeltasAhead(source, { maxInflightBytes: 1e6 }).take(deltas),
       seat: {
         cluster: { name: 'm', initialCluster: 'm=http://localhost:1', token: 't' },
         ...{ targetVersion: null, clearAlarms: false },

@@ -122,7 +122,7 @@ test('hazard 18: a compaction in stages gives the same and needs little room', a
     deltas: (async function* () {
       for (const path of deltas) {
         const { lastRevision } = await lastOf(path);
-        yield { path, object: basename(path), lastRevision } as never;
+        yield { path, object: basename(path), lastRevision, through: lastRevision } as never;
         peakBytes = Math.max(peakBytes, await bytesIn(dir.in('apply')));
       }
     })(),

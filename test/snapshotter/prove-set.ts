@@ -71,12 +71,12 @@ export async function proveSet(store: Store, etcd: TestEtcd, endpoint: EtcdEndpo
 async function proveDeltas(store: Store, plan: Plan, etcd: TestEtcd, dir: string): Promise<void> {
   const after = await baseRevision(store, plan, dir);
   const replay = new Replay(after);
-  for (const { object } of plan.deltas) {
+  for (const { object, to } of plan.deltas) {
     const path = await fetched(store, object, dir);
     await verifyDelta(object.name.text, path);
     const ebd = object.name.codec === 'ebd' ? path : `${path}.ebd`;
     if (ebd !== path) await transcodeDelta(object.name.text, { source: path, target: ebd, codec: 'none' });
-    replay.open(object.name.text, ebd);
+    replay.open(object.name.text, ebd, to);
     while ((await replay.next()) !== null);
   }
   const truth = join(dir, 'truth.db');

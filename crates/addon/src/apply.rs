@@ -24,7 +24,7 @@ type Resolve = Box<dyn FnOnce(Env) -> napi::Result<bool> + Send>;
 
 /// What is handed over: a file, or the word that there are no more.
 enum Message {
-    File(PathBuf, Taken),
+    File(PathBuf, i64, Taken),
     End,
 }
 
@@ -66,12 +66,17 @@ impl DeltaFeed {
         }
     }
 
-    /// The next `.ebd`. The promise is true once the file may go, false when the append has ended before. One at a time.
+    /// The next `.ebd`, of which revisions up to `through` count. The promise is true once the file may go, false when the append has ended before. One at a time.
     /// JavaScript thread, does not block.
     #[napi(ts_return_type = "Promise<boolean>")]
-    pub fn push<'env>(&self, env: &'env Env, path: String) -> napi::Result<Object<'env>> {
+    pub fn push<'env>(
+        &self,
+        env: &'env Env,
+        path: String,
+        through: BigInt,
+    ) -> napi::Result<Object<'env>> {
         let (deferred, promise) = env.create_deferred::<bool, Resolve>()?;
-        let message = Message::File(path.into(), Taken(Some(deferred)));
+        let message = Message::File(path.into(), through.get_i64().0, Taken(Some(deferred)));
         if let Some(sender) = &*self.sender.lock().unwrap_or_else(PoisonError::into_inner) {
             // What cannot be sent is dropped, and its promise is false.
             let _ = sender.try_send(message);
@@ -115,16 +120,16 @@ struct Files {
 }
 
 impl DeltaFiles for Files {
-    fn next_file(&mut self) -> engine::Result<Option<PathBuf>> {
+    fn next_file(&mut self) -> engine::Result<Option<(PathBuf, i64)>> {
         if let Some(mut taken) = self.taken.take() {
             taken.settle(true);
         }
         loop {
             self.cancel.check()?;
             match self.receiver.recv_timeout(CANCEL_POLL) {
-                Ok(Message::File(path, taken)) => {
+                Ok(Message::File(path, through, taken)) => {
                     self.taken = Some(taken);
-                    return Ok(Some(path));
+                    return Ok(Some((path, through)));
                 }
                 Ok(Message::End) => return Ok(None),
                 Err(RecvTimeoutError::Timeout) => {}

@@ -47,10 +47,14 @@ impl Replay {
         self.replay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins the next file, an .ebd. REVISION_GAP when it starts too late. JavaScript thread; reads its two ends.
+    /// Begins the next file, an .ebd, of which revisions up to `through` count. REVISION_GAP when it starts too late.
+    /// JavaScript thread; reads its two ends.
     #[napi]
-    pub fn open(&self, path: String) -> Result<(), SyncError> {
-        self.lock().open(Path::new(&path)).map_err(Failure::from)?;
+    pub fn open(&self, path: String, through: BigInt) -> Result<(), SyncError> {
+        let through = through.get_i64().0;
+        self.lock()
+            .open_through(Path::new(&path), through)
+            .map_err(Failure::from)?;
         Ok(())
     }
 

@@ -43,6 +43,8 @@ struct OpenFile {
     order: MainOrder,
     /// Position when it was opened: what it holds up to there has been had.
     after: i64,
+    /// Last revision of it that counts.
+    through: i64,
 }
 
 impl Records {
@@ -84,15 +86,22 @@ impl Records {
         self.grants.list()
     }
 
-    /// Begins the next file, unless everything up to `until` has been had. REVISION_GAP when it starts too late.
+    /// Begins the next file. REVISION_GAP when it starts too late.
     pub fn open(&mut self, path: &Path) -> Result<()> {
+        self.open_through(path, i64::MAX)
+    }
+
+    /// The same of a file of which only revisions up to `through` count: it may go on in a history that was left.
+    /// Nothing is opened when all that counts has been had.
+    pub fn open_through(&mut self, path: &Path, through: i64) -> Result<()> {
         if let Some(file) = &self.file {
             return Err(Error::Usage(format!(
                 "{} has not been read to its end",
                 file.path.display()
             )));
         }
-        if self.position >= self.until {
+        let through = through.min(self.until);
+        if self.position >= through {
             return Ok(());
         }
         let reader = EbdReader::open(path)?;
@@ -105,12 +114,13 @@ impl Records {
             reader,
             order: MainOrder::starting_at(first),
             after: self.position,
+            through,
         });
         Ok(())
     }
 
     /// Hands the records of the open file's next block to `take`; false when there was none. A file that is read to its
-    /// end has been compared with its digest; one that goes on behind `until` is left there.
+    /// end has been compared with its digest; one that goes on behind what counts is left there.
     pub fn next_block<E: From<Error>>(
         &mut self,
         cancel: &Cancel,
@@ -145,8 +155,8 @@ impl Records {
         take: &mut impl FnMut(&Record<'_>) -> Result<(), E>,
     ) -> Result<bool, E> {
         let path = &file.path;
-        // A revision may span blocks: only one behind `until` says that all of it has gone by.
-        if file.order.main().is_some_and(|main| main > self.until) {
+        // A revision may span blocks: only a later one says that all of it has gone by.
+        if file.order.main().is_some_and(|main| main > file.through) {
             return Ok(false);
         }
         let Some(block) = file.reader.next_block().in_file("read", path)? else {
@@ -157,7 +167,7 @@ impl Records {
             let change = Change::parse(stored.bytes).in_file("read", path)?;
             let main = change.kv.mod_revision;
             let sub = file.order.step(main).in_file("read", path)?;
-            if main <= file.after || main > self.until {
+            if main <= file.after || main > file.through {
                 continue;
             }
             self.position = main;

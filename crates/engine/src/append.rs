@@ -47,8 +47,8 @@ pub struct Appended {
 
 /// Deltas as they arrive. A file may go once the next is asked for.
 pub trait DeltaFiles {
-    /// The next `.ebd`, in order; `None` behind the last one. May wait.
-    fn next_file(&mut self) -> Result<Option<PathBuf>>;
+    /// The next `.ebd`, in order, and the last of its revisions that counts; `None` behind the last one. May wait.
+    fn next_file(&mut self) -> Result<Option<(PathBuf, i64)>>;
 
     /// Called after each block with the main revision that is reached.
     fn reached(&mut self, revision: i64);
@@ -97,9 +97,9 @@ impl Run {
         deltas: &mut dyn DeltaFiles,
         cancel: &Cancel,
     ) -> Result<()> {
-        while let Some(path) = deltas.next_file()? {
+        while let Some((path, through)) = deltas.next_file()? {
             let before = self.records.position();
-            self.records.open(&path)?;
+            self.records.open_through(&path, through)?;
             while self.write_block(out, cancel)? {
                 deltas.reached(self.records.position());
             }

@@ -160,12 +160,12 @@ fn whatever_stops_it_leaves_the_base_as_it_was_and_fit_for_another_try() {
     /// Gives one file, then fails or stops.
     struct Broken(Option<PathBuf>, Cancel);
     impl DeltaFiles for Broken {
-        fn next_file(&mut self) -> engine::Result<Option<PathBuf>> {
+        fn next_file(&mut self) -> engine::Result<Option<(PathBuf, i64)>> {
             let next = self.0.take();
             if next.is_none() {
                 self.1.cancel();
             }
-            Ok(next)
+            Ok(next.map(|path| (path, i64::MAX)))
         }
         fn reached(&mut self, _: i64) {}
     }

@@ -100,7 +100,12 @@ impl Replay {
 
     /// Begins the next file. Revisions up to the position are passed over; a hole is `REVISION_GAP`, at once.
     pub fn open(&mut self, path: &Path) -> Result<()> {
-        self.records.open(path)?;
+        self.open_through(path, i64::MAX)
+    }
+
+    /// The same of a file of which only revisions up to `through` count.
+    pub fn open_through(&mut self, path: &Path, through: i64) -> Result<()> {
+        self.records.open_through(path, through)?;
         self.path = Some(path.to_owned());
         Ok(())
     }

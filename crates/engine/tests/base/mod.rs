@@ -107,8 +107,8 @@ impl Given {
 }
 
 impl DeltaFiles for Given {
-    fn next_file(&mut self) -> engine::Result<Option<PathBuf>> {
-        Ok(self.paths.pop_front())
+    fn next_file(&mut self) -> engine::Result<Option<(PathBuf, i64)>> {
+        Ok(self.paths.pop_front().map(|path| (path, i64::MAX)))
     }
 
     fn reached(&mut self, revision: i64) {
