@@ -32,7 +32,7 @@ export async function appendDeltas(
   let current = object;
   const running = call(
     'restore',
-    () => (feed.failedInDelta() ? current : object),
+    (file) => (file === undefined ? object : current),
     (control) => binding.appendDeltas(path, feed, until, seat, control),
     options,
   );

@@ -21,8 +21,6 @@ export declare class DeltaFeed {
   end(): void
   /** The append ends with CANCELLED as soon as it needs another file. JavaScript thread, does not block. */
   abort(): void
-  /** Whether it was a delta that the append failed on, and not the database. JavaScript thread. */
-  failedInDelta(): boolean
 }
 
 /** A delta that is being written. */

@@ -13,10 +13,13 @@ export interface NativeOptions {
 
 const PROGRESS_INTERVAL_MS = 200;
 
-/** Runs one asynchronous verb. `object` is what an error names; asked for when there is one. */
+/**
+ * Runs one asynchronous verb. `object` is what an error names; where a verb reads several files it is asked for, with
+ * the delta that is at fault, if it is one.
+ */
 export async function call<T>(
   op: string,
-  object: string | (() => string),
+  object: string | ((file: string | undefined) => string),
   start: (control: JobControl) => Promise<T>,
   { signal, onProgress }: NativeOptions = {},
 ): Promise<T> {
@@ -28,7 +31,8 @@ export async function call<T>(
   try {
     return await start(control);
   } catch (error) {
-    throw toBackupError(error, op, typeof object === 'string' ? object : object(), signal);
+    const { file } = error as { file?: string };
+    throw toBackupError(error, op, typeof object === 'string' ? object : object(file), signal);
   } finally {
     clearInterval(timer);
     signal?.removeEventListener('abort', cancel);

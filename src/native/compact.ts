@@ -16,10 +16,10 @@ export interface PackRequest {
   readonly target: string;
 }
 
-/** Base and deltas as a new, synced database without free pages. Progress in records. */
+/** Base and deltas as a new, synced database without free pages. An error names the file. Progress in records. */
 export function packDb(request: PackRequest, options: NativeOptions = {}): Promise<binding.PackedDb> {
   const start = (control: binding.JobControl) => binding.packDb(plain(request), control);
-  return call('pack', request.base, start, options);
+  return call('pack', (file) => file ?? request.base, start, options);
 }
 
 export interface Compaction {
@@ -36,7 +36,7 @@ export function compactDb(
 ): Promise<binding.CompactedDb> {
   const start = (control: binding.JobControl) =>
     binding.compactDb(plain(request), at, keepsTombstonesAt, control);
-  return call('compact', request.base, start, options);
+  return call('compact', (file) => file ?? request.base, start, options);
 }
 
 /** Over all records of the `key` bucket, to be compared with what was written. */

@@ -186,7 +186,7 @@ class Run {
   /** So that the planner can go on without a delta that turned out to be damaged. */
   #inObject(error: unknown): unknown {
     if (!isBackupError(error)) return error;
-    const guilty = this.#kept.find(({ path }) => error.message.includes(path));
+    const guilty = this.#kept.find(({ path }) => path === error.object);
     const object = guilty?.object ?? this.#request.base.object.name.text;
     return new BackupError(error.code, error.message, { op: 'restore', object, cause: error });
   }

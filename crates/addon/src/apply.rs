@@ -10,7 +10,7 @@ use napi::bindgen_prelude::{BigInt, Object};
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -50,7 +50,6 @@ impl Drop for Taken {
 pub struct DeltaFeed {
     sender: Mutex<Option<SyncSender<Message>>>,
     receiver: Mutex<Option<Receiver<Message>>>,
-    failed_in_delta: Arc<AtomicBool>,
 }
 
 #[napi]
@@ -62,7 +61,6 @@ impl DeltaFeed {
         Self {
             sender: Mutex::new(Some(sender)),
             receiver: Mutex::new(Some(receiver)),
-            failed_in_delta: Arc::default(),
         }
     }
 
@@ -101,12 +99,6 @@ impl DeltaFeed {
     #[napi]
     pub fn abort(&self) {
         *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    /// Whether it was a delta that the append failed on, and not the database. JavaScript thread.
-    #[napi]
-    pub fn failed_in_delta(&self) -> bool {
-        self.failed_in_delta.load(Ordering::Relaxed)
     }
 }
 
@@ -169,7 +161,6 @@ pub fn append_deltas<'env>(
     control: &JobControl,
 ) -> napi::Result<Object<'env>> {
     let (cancel, reached) = (control.cancel_token(), control.done_counter());
-    let failed_in_delta = Arc::clone(&feed.failed_in_delta);
     let receiver = feed
         .receiver
         .lock()
@@ -189,11 +180,7 @@ pub fn append_deltas<'env>(
             until: Some(until),
             seat: seating.seat(),
         };
-        let appended = engine::append(Path::new(&path), &mut files, &options, &cancel)
-            .inspect_err(|error| {
-                let in_delta = matches!(error, Error::Delta(_));
-                failed_in_delta.store(in_delta, Ordering::Relaxed);
-            })?;
+        let appended = engine::append(Path::new(&path), &mut files, &options, &cancel)?;
         let checkpoints = appended
             .checkpoints
             .iter()

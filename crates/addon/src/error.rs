@@ -7,6 +7,8 @@ use napi_derive::napi;
 pub struct Failure {
     pub code: &'static str,
     pub message: String,
+    /// The delta that is at fault, where a verb reads more than one file.
+    pub file: Option<String>,
 }
 
 /// Every code that can cross, a part of the list in `src/errors.ts`; a test there walks this one.
@@ -66,32 +68,37 @@ impl Failure {
         } else {
             "INTERNAL"
         };
-        Self { code, message }
+        Self {
+            code,
+            message,
+            file: None,
+        }
     }
 
     /// A call that the TypeScript side should not have made.
     pub fn internal(message: impl Into<String>) -> Self {
-        Self {
-            code: "INTERNAL",
-            message: message.into(),
-        }
+        Self::new("INTERNAL", message.into())
     }
 
     /// A failed system call.
     pub fn io(what: &str, error: &std::io::Error) -> Self {
-        Self {
-            code: pack::io_code(error),
-            message: format!("{what}: {error}"),
-        }
+        Self::new(pack::io_code(error), format!("{what}: {error}"))
     }
 
-    /// The JavaScript error, with its `code`, kept inside a napi error for a promise to reject with.
+    /// The JavaScript error, with its `code` and `file`, kept inside a napi error for a promise to reject with.
     pub fn into_rejection(self, env: &Env) -> napi::Error {
-        let Self { code, message } = self;
+        let Self {
+            code,
+            message,
+            file,
+        } = self;
         let made = env
             .create_error(napi::Error::new(Status::GenericFailure, message))
             .and_then(|mut error| {
                 error.set_named_property("code", code)?;
+                if let Some(file) = file {
+                    error.set_named_property("file", file)?;
+                }
                 error.into_unknown(env)
             });
         made.map_or_else(|error| error, napi::Error::from)
@@ -107,10 +114,14 @@ macro_rules! from_crate {
         }
     )*};
 }
-from_crate!(
-    bbolt::Error,
-    delta::Error,
-    engine::Error,
-    etcd_data::Error,
-    pack::Error
-);
+from_crate!(bbolt::Error, delta::Error, etcd_data::Error, pack::Error);
+
+impl From<engine::Error> for Failure {
+    fn from(error: engine::Error) -> Self {
+        let file = error.delta_file().map(str::to_owned);
+        Self {
+            file,
+            ..Self::new(error.code(), error.to_string())
+        }
+    }
+}

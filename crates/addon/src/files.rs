@@ -52,11 +52,7 @@ pub fn exchange_paths(a: String, b: String) -> Result<(), SyncError> {
                     .into();
             }
         };
-        Failure {
-            code,
-            message: format!("exchange {a} and {b}: {errno}"),
-        }
-        .into()
+        Failure::new(code, format!("exchange {a} and {b}: {errno}")).into()
     })
 }
 

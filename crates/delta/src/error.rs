@@ -83,6 +83,15 @@ impl Error {
         }
     }
 
+    /// The file that it is about, where one is named.
+    #[must_use]
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Self::In { object, .. } => Some(object),
+            _ => None,
+        }
+    }
+
     pub(crate) fn io(op: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { op, source }
     }

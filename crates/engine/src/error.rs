@@ -44,4 +44,13 @@ impl Error {
             Self::Usage(_) => "USAGE",
         }
     }
+
+    /// The delta that it is about, where one is named.
+    #[must_use]
+    pub fn delta_file(&self) -> Option<&str> {
+        match self {
+            Self::Delta(error) => error.file(),
+            _ => None,
+        }
+    }
 }
