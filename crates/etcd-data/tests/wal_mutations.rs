@@ -61,23 +61,35 @@ fn each_mutation_gets_a_verdict() {
     }
 }
 
-/// Writes the seeds anew: `cargo test -p etcd-data --test wal_mutations -- --ignored`.
+/// `ETCDBR_WRITE_CORPUS=1` writes them anew.
 #[test]
-#[ignore = "changes the checkout"]
-fn write_the_corpus() {
-    for (number, log) in logs().iter().enumerate() {
-        fs::write(corpus().join(format!("wal/log-{number}")), log.fuzz_input()).unwrap();
+fn the_seeds_are_what_the_fixtures_make() {
+    for (name, seed) in seeds() {
+        let path = corpus().join(name);
+        if std::env::var_os("ETCDBR_WRITE_CORPUS").is_some() {
+            fs::write(&path, &seed).unwrap();
+        }
+        assert!(fs::read(&path).unwrap() == seed, "{}", path.display());
     }
-    fs::write(
-        corpus().join("wal/etcd-3.4"),
-        head_of_a_real_log("etcd-3.4"),
-    )
-    .unwrap();
-    fs::write(corpus().join("raft/put"), put_request(10)).unwrap();
-    fs::write(corpus().join("raft/snap"), snap_file(7, 2)).unwrap();
+}
+
+fn seeds() -> Vec<(String, Vec<u8>)> {
     let txn = b"\x08\x4d\x32\x1c\x0a\x00\x12\x0a\x12\x08\x0a\x01k\x12\x01v\x18\x05\x1a\x0c\x22\x0a\x12\x08\x12\x06\x0a\x01k\x12\x01v";
-    fs::write(corpus().join("raft/txn"), txn).unwrap();
-    fs::write(corpus().join("raft/state"), b"\x08\x02\x10\x11\x18\x09").unwrap();
+    let logs = logs();
+    let made = logs.iter().enumerate();
+    let mut seeds: Vec<(String, Vec<u8>)> = made
+        .map(|(number, log)| (format!("wal/log-{number}"), log.fuzz_input()))
+        .collect();
+    for (name, seed) in [
+        ("wal/etcd-3.4", head_of_a_real_log("etcd-3.4")),
+        ("raft/put", put_request(10)),
+        ("raft/snap", snap_file(7, 2)),
+        ("raft/txn", txn.to_vec()),
+        ("raft/state", b"\x08\x02\x10\x11\x18\x09".to_vec()),
+    ] {
+        seeds.push((name.to_owned(), seed));
+    }
+    seeds
 }
 
 fn logs() -> Vec<WalBuilder> {
