@@ -9,8 +9,6 @@ export interface AppendRequest {
   readonly path: string;
   /** What errors of the base name. */
   readonly object: string;
-  /** Last revision that is appended, whatever the deltas hold behind it. */
-  readonly until: bigint;
   readonly seat: binding.SeatRequest;
 }
 
@@ -24,7 +22,7 @@ export interface DeltaFile {
 
 /** Takes each delta when the one before has been read to its end. Progress is the revision that is reached. */
 export async function appendDeltas(
-  { path, object, until, seat }: AppendRequest,
+  { path, object, seat }: AppendRequest,
   deltas: AsyncIterable<DeltaFile>,
   options: NativeOptions = {},
 ): Promise<binding.AppendedDeltas> {
@@ -33,7 +31,7 @@ export async function appendDeltas(
   const running = call(
     'restore',
     (file) => (file === undefined ? object : current),
-    (control) => binding.appendDeltas(path, feed, until, seat, control),
+    (control) => binding.appendDeltas(path, feed, seat, control),
     options,
   );
   running.catch(() => undefined);

@@ -96,8 +96,8 @@ export declare class LookFull {
 
 /** Reads deltas in order, from a revision on, and digests the records that they stand for. */
 export declare class Replay {
-  /** Revisions up to `after` are passed over, and those behind `until` too. */
-  constructor(after: bigint, until?: bigint | undefined | null)
+  /** Revisions up to `after` are passed over. */
+  constructor(after: bigint)
   /**
    * Begins the next file, an .ebd, of which revisions up to `through` count. REVISION_GAP when it starts too late.
    * JavaScript thread; reads its two ends.
@@ -153,10 +153,10 @@ export declare class UnpackSink {
 }
 
 /**
- * Appends what `feed` hands over to the database at `path`, in place, up to `until`, and seats the result; one
- * transaction, synced. Progress is the revision that is reached. A feed serves one append. Own thread.
+ * Appends what `feed` hands over to the database at `path`, in place, and seats the result; one transaction,
+ * synced. Progress is the revision that is reached. A feed serves one append. Own thread.
  */
-export declare function appendDeltas(path: string, feed: DeltaFeed, until: bigint, seat: SeatRequest, control: JobControl): Promise<AppendedDeltas>
+export declare function appendDeltas(path: string, feed: DeltaFeed, seat: SeatRequest, control: JobControl): Promise<AppendedDeltas>
 
 /** What was appended. */
 export interface AppendedDeltas {

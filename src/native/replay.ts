@@ -9,9 +9,9 @@ export class Replay {
   readonly #replay: binding.Replay;
   #object = '';
 
-  /** Revisions up to `after` are passed over, and those behind `until` too. */
-  constructor(after: bigint, until: bigint | null = null) {
-    this.#replay = new binding.Replay(after, until);
+  /** Revisions up to `after` are passed over. */
+  constructor(after: bigint) {
+    this.#replay = new binding.Replay(after);
   }
 
   /**

@@ -12,7 +12,7 @@ export interface ApplyRequest {
   readonly base: Base;
   /** In order, maybe none; each is removed once the next is asked for. */
   readonly deltas: AsyncIterable<BoundedDelta>;
-  /** Last revision of the result, whatever the deltas hold behind it. */
+  /** Last revision of the result: no delta counts beyond it. */
   readonly until: bigint;
   /** The new cluster, for the result. */
   readonly seat: SeatRequest;

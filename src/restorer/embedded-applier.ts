@@ -97,7 +97,7 @@ class EmbeddedReplay {
   constructor(etcd: EmbeddedEtcd, request: ApplyRequest) {
     this.#etcd = etcd;
     this.#request = request;
-    this.#replay = new Replay(request.base.info.revision, request.until);
+    this.#replay = new Replay(request.base.info.revision);
     this.#pipeline = new GuardedPipeline((txn) => etcd.txn(txn));
   }
 

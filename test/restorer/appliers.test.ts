@@ -45,7 +45,12 @@ async function apply(
     const deltas = objects
       .filter((object) => object.name.kind === 'delta')
       .sort((a, b) => Number(a.name.start - b.name.start))
-      .map((object) => ({ object, from: object.name.start, to: object.name.last, alternatives: [] }));
+      .map((object) => ({
+        object,
+        from: object.name.start,
+        to: until < object.name.last ? until : object.name.last,
+        alternatives: [],
+      }));
     const applied = await applier.apply({
       ...{ base, until, workDir: join(workDir, 'apply'), deltaBytes: 1e6 },
       deltas: new DeltasAhead(source, { maxInflightBytes: 1e6 }).take(deltas),

@@ -5,7 +5,7 @@ use crate::convert::{bigint, hex, millis_of, to_number};
 use crate::error::{Failure, Outcome, SyncError};
 use crate::job;
 use crate::member::{RecordCheckpoint, SeatRequest, Seating};
-use engine::{AppendOptions, DeltaFiles, Error};
+use engine::{DeltaFiles, Error};
 use napi::bindgen_prelude::{BigInt, Object};
 use napi::{Env, JsDeferred};
 use napi_derive::napi;
@@ -149,14 +149,13 @@ pub struct AppendedDeltas {
     pub last_event_ms: Option<f64>,
 }
 
-/// Appends what `feed` hands over to the database at `path`, in place, up to `until`, and seats the result; one
-/// transaction, synced. Progress is the revision that is reached. A feed serves one append. Own thread.
+/// Appends what `feed` hands over to the database at `path`, in place, and seats the result; one transaction,
+/// synced. Progress is the revision that is reached. A feed serves one append. Own thread.
 #[napi(ts_return_type = "Promise<AppendedDeltas>")]
 pub fn append_deltas<'env>(
     env: &'env Env,
     path: String,
     feed: &DeltaFeed,
-    until: BigInt,
     seat: SeatRequest,
     control: &JobControl,
 ) -> napi::Result<Object<'env>> {
@@ -166,7 +165,6 @@ pub fn append_deltas<'env>(
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .take();
-    let until = until.get_i64().0;
     job::spawn(env, "append-deltas", move || -> Outcome<AppendedDeltas> {
         let mut files = Files {
             receiver: receiver
@@ -176,11 +174,7 @@ pub fn append_deltas<'env>(
             cancel: cancel.clone(),
         };
         let seating = Seating::read(&seat)?;
-        let options = AppendOptions {
-            until: Some(until),
-            seat: seating.seat(),
-        };
-        let appended = engine::append(Path::new(&path), &mut files, &options, &cancel)?;
+        let appended = engine::append(Path::new(&path), &mut files, &seating.seat(), &cancel)?;
         let checkpoints = appended
             .checkpoints
             .iter()

@@ -34,12 +34,11 @@ pub struct Replay {
 
 #[napi]
 impl Replay {
-    /// Revisions up to `after` are passed over, and those behind `until` too.
+    /// Revisions up to `after` are passed over.
     #[napi(constructor)]
-    pub fn new(after: BigInt, until: Option<BigInt>) -> Self {
-        let until = until.map(|until| until.get_i64().0);
+    pub fn new(after: BigInt) -> Self {
         Self {
-            replay: Arc::new(Mutex::new(delta::Replay::new(after.get_i64().0, until))),
+            replay: Arc::new(Mutex::new(delta::Replay::new(after.get_i64().0))),
         }
     }
 

@@ -58,7 +58,7 @@ fn run(dir: &Path, events: i64, value_bytes: usize) -> Result<()> {
         DeltaFile::open(&ebd)?.verify(&cancel).map(drop)
     })?;
     timed("replay .ebd into requests", events, || {
-        let mut replay = Replay::new(0, None);
+        let mut replay = Replay::new(0);
         replay.open(&ebd)?;
         while replay.next_batch(&cancel)?.is_some() {}
         Ok(())

@@ -71,7 +71,7 @@ fn every_reader(path: &Path) {
         let _ = file.verify(&cancel);
     }
     let _ = delta::last_event(path, &cancel);
-    let mut replay = Replay::new(0, None);
+    let mut replay = Replay::new(0);
     if replay.open(path).is_ok() {
         while let Ok(Some(_)) = replay.next_batch(&cancel) {}
     }

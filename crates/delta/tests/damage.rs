@@ -34,7 +34,7 @@ fn every_verdict(path: &Path, dir: &Dir) -> Result<(), delta::Error> {
     let _ = delta::last_event(path, &cancel);
     let _ = delta::transcode(path, &out, &Options::default(), &cancel);
     let _ = std::fs::remove_file(&out);
-    let mut replay = Replay::new(0, None);
+    let mut replay = Replay::new(0);
     if replay.open(path).is_ok() {
         while let Ok(Some(_)) = replay.next_batch(&cancel) {}
     }

@@ -203,7 +203,7 @@ fn a_gap_between_deltas_names_the_missing_revisions_before_any_request() {
     let dir = Dir::new();
     let path = dir.path("d.ebd");
     write_ebd(&path, &between(&events, 121, 150), &SMALL);
-    let error = Replay::new(117, None).open(&path).unwrap_err();
+    let error = Replay::new(117).open(&path).unwrap_err();
     assert_eq!(error.code(), "REVISION_GAP");
     let text = error.to_string();
     assert!(
@@ -237,7 +237,7 @@ fn leases_are_named_once_and_before_they_are_needed() {
         &SMALL,
     );
     write_ebd(&paths[1], &[put(7, 9), put(8, i64::MAX)], &SMALL);
-    let mut replay = Replay::new(2, None);
+    let mut replay = Replay::new(2);
     let mut named = Vec::new();
     for path in &paths {
         replay.open(path).unwrap();
@@ -253,7 +253,7 @@ fn a_file_must_be_read_to_its_end_before_the_next() {
     let dir = Dir::new();
     let path = dir.path("d.ebd");
     write_ebd(&path, &history(5, 100, 50), &SMALL);
-    let mut replay = Replay::new(100, None);
+    let mut replay = Replay::new(100);
     replay.open(&path).unwrap();
     assert_eq!(replay.open(&path).unwrap_err().code(), "USAGE");
     let cancel = Cancel::new();
@@ -262,7 +262,7 @@ fn a_file_must_be_read_to_its_end_before_the_next() {
 }
 
 #[test]
-fn a_replay_ends_where_it_is_told_to_also_within_a_file() {
+fn a_file_counts_as_far_as_it_is_told_to() {
     let dir = Dir::new();
     let events = history(5, 100, 60);
     let paths = [dir.path("a.ebd"), dir.path("b.ebd")];
@@ -270,10 +270,10 @@ fn a_replay_ends_where_it_is_told_to_also_within_a_file() {
     write_ebd(&paths[1], &between(&events, 131, 160), &SMALL);
     let (all, _, _) = replay(100, &paths).unwrap();
     for until in [100, 101, 115, 130, 131, 159, 160] {
-        let mut cut = Replay::new(100, Some(until));
+        let mut cut = Replay::new(100);
         let mut requests = 0;
         for path in &paths {
-            cut.open(path).unwrap();
+            cut.open_through(path, until).unwrap();
             while let Some(batch) = cut.next_batch(&Cancel::never()).unwrap() {
                 requests += batch.revisions();
             }

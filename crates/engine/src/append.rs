@@ -21,15 +21,6 @@ use etcd_data::records::{KEY_BUCKET, store_revision};
 use etcd_data::{Checkpoint, RecordDigest, Seat, seat_within};
 use std::path::{Path, PathBuf};
 
-/// Where it ends, and what the result is seated in.
-#[derive(Debug, Clone, Copy)]
-pub struct AppendOptions<'a> {
-    /// Last revision, also inside a delta; `None` for all that the deltas hold.
-    pub until: Option<i64>,
-    /// The cluster of the result.
-    pub seat: Seat<'a>,
-}
-
 /// What was appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
@@ -54,17 +45,17 @@ pub trait DeltaFiles {
     fn reached(&mut self, revision: i64);
 }
 
-/// Appends to the database at `base`, in place, and syncs it. On an error the base's content stands as it was, though
+/// Appends to the database at `base`, in place, seats the result, and syncs it. On an error the base's content stands as it was, though
 /// the file may be longer.
 pub fn append(
     base: &Path,
     deltas: &mut dyn DeltaFiles,
-    options: &AppendOptions<'_>,
+    seat: &Seat<'_>,
     cancel: &Cancel,
 ) -> Result<Appended> {
     let before = Db::open(base)?;
     let mut run = Run {
-        records: Records::new(store_revision(&before)?, options.until),
+        records: Records::new(store_revision(&before)?, None),
         digest: RecordDigest::new(),
         checkpoints: Vec::new(),
     };
@@ -72,7 +63,7 @@ pub fn append(
     appender.extend_bucket(KEY_BUCKET, |out| run.write(out, deltas, cancel))?;
     let grants = run.records.grants();
     add_leases(&mut appender, &before, &grants)?;
-    seat_within(&mut appender, &options.seat)?;
+    seat_within(&mut appender, seat)?;
     cancel.check()?;
     appender.commit()?;
     Ok(Appended {

@@ -11,7 +11,7 @@ pub mod look;
 pub mod pack;
 mod source;
 
-pub use append::{AppendOptions, Appended, DeltaFiles, append};
+pub use append::{Appended, DeltaFiles, append};
 pub use compact::{Compacted, Compaction, compact};
 pub use compare::{Comparison, Difference, compare_with_later};
 pub use error::{Error, Result};

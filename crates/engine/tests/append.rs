@@ -16,7 +16,7 @@ use base::{
 };
 use bbolt::{Cancel, Db};
 use delta::DeltaWriter;
-use engine::{AppendOptions, DeltaFiles, append};
+use engine::{DeltaFiles, append};
 use etcd_data::leases::Lease;
 use etcd_data::{Seat, prove_records};
 use std::path::{Path, PathBuf};
@@ -196,12 +196,8 @@ fn whatever_stops_it_leaves_the_base_as_it_was_and_fit_for_another_try() {
         assert_eq!(names.map(|name| bucket(&path, name)), before);
     }
     let (cancel, cluster) = (Cancel::new(), cluster());
-    let options = AppendOptions {
-        until: None,
-        seat: Seat::new(&cluster),
-    };
     let mut broken = Broken(Some(good.clone()), cancel.clone());
-    let error = append(&path, &mut broken, &options, &cancel).unwrap_err();
+    let error = append(&path, &mut broken, &Seat::new(&cluster), &cancel).unwrap_err();
     assert_eq!(error.code(), "CANCELLED");
     assert_eq!(names.map(|name| bucket(&path, name)), before);
     let rest = ebd(dir.path(), "rest", &between(&events, 301, 401));

@@ -53,11 +53,11 @@ struct Requests {
 }
 
 impl Replay {
-    /// Starts above `after`: everything up to it is in the base. Ends with `until`, also inside a file.
+    /// Starts above `after`: everything up to it is in the base.
     #[must_use]
-    pub fn new(after: i64, until: Option<i64>) -> Self {
+    pub fn new(after: i64) -> Self {
         Self {
-            records: Records::new(after, until),
+            records: Records::new(after, None),
             digest: RecordDigest::new(),
             requests: Requests {
                 position: after,

@@ -173,7 +173,7 @@ pub fn verify(path: &Path) -> delta::Result<Summary> {
 
 /// Replays files above a revision: all requests, their barriers, and the digest.
 pub fn replay(after: i64, paths: &[PathBuf]) -> delta::Result<(Vec<Vec<u8>>, Vec<bool>, Replay)> {
-    let mut replay = Replay::new(after, None);
+    let mut replay = Replay::new(after);
     let (mut requests, mut barriers) = (Vec::new(), Vec::new());
     for path in paths {
         replay.open(path)?;

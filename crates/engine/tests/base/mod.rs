@@ -7,7 +7,7 @@ pub mod support;
 use bbolt::check::{CheckOptions, check};
 use bbolt::{Appender, Builder, Cancel, Db, Records};
 use delta::Options;
-use engine::{AppendOptions, Appended, DeltaFiles, append};
+use engine::{Appended, DeltaFiles, append};
 use etcd_data::leases::Lease;
 use etcd_data::member_dir::{Cluster, ClusterSpec};
 use etcd_data::{MvccOptions, RecordKey, Revision, Seat, mvcc_check};
@@ -94,6 +94,8 @@ fn fill(to: &mut Appender, name: &str, records: &[(Vec<u8>, Vec<u8>)]) {
 /// Deltas that are all there already.
 pub struct Given {
     paths: VecDeque<PathBuf>,
+    /// What counts of all of them.
+    pub until: i64,
     pub reached: Vec<i64>,
 }
 
@@ -101,6 +103,7 @@ impl Given {
     pub fn new(paths: &[PathBuf]) -> Self {
         Self {
             paths: VecDeque::from(paths.to_vec()),
+            until: i64::MAX,
             reached: Vec::new(),
         }
     }
@@ -108,7 +111,7 @@ impl Given {
 
 impl DeltaFiles for Given {
     fn next_file(&mut self) -> engine::Result<Option<(PathBuf, i64)>> {
-        Ok(self.paths.pop_front().map(|path| (path, i64::MAX)))
+        Ok(self.paths.pop_front().map(|path| (path, self.until)))
     }
 
     fn reached(&mut self, revision: i64) {
@@ -118,11 +121,9 @@ impl DeltaFiles for Given {
 
 pub fn append_to(base: &Path, paths: &[PathBuf], until: Option<i64>) -> engine::Result<Appended> {
     let cluster = cluster();
-    let options = AppendOptions {
-        until,
-        seat: Seat::new(&cluster),
-    };
-    append(base, &mut Given::new(paths), &options, &Cancel::never())
+    let mut given = Given::new(paths);
+    given.until = until.unwrap_or(i64::MAX);
+    append(base, &mut given, &Seat::new(&cluster), &Cancel::never())
 }
 
 pub fn ebd(dir: &Path, name: &str, events: &[Event]) -> PathBuf {
